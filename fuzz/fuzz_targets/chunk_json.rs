@@ -2,20 +2,20 @@
 //! what its whole tree says.
 #![no_main]
 
-use aiperf_dialect::{Answer, Api};
+use aiperf_dialect::{ResponseParser, Api};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{EndpointKind, MonoNs, Parsed};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
 fn stream(api: &Api, chunks: &[&str]) -> Parsed {
-    let mut answer = Answer::new(api, MonoNs(1));
+    let mut parser = ResponseParser::new(api, MonoNs(1));
     for (i, chunk) in chunks.iter().enumerate() {
-        if !answer.feed_stream(format!("data: {chunk}\n\n").as_bytes(), MonoNs(2 + i as u64)) {
+        if !parser.feed_stream(format!("data: {chunk}\n\n").as_bytes(), MonoNs(2 + i as u64)) {
             break;
         }
     }
-    answer.finish()
+    parser.finish()
 }
 
 /// A stream read as a whole says what its chunks say one by one.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use aiperf_dialect::sse::{Splitter, data, error_event, fields};
-use aiperf_dialect::{Answer, Api};
+use aiperf_dialect::{ResponseParser, Api};
 use aiperf_fuzz::cut;
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{EndpointKind, MonoNs};
@@ -22,19 +22,19 @@ fn messages(pieces: &[&[u8]]) -> Vec<Vec<u8>> {
 }
 
 /// What does not depend on when bytes were read.
-fn answer(pieces: &[&[u8]]) -> (Option<String>, Option<String>, usize, u32, bool) {
+fn read(pieces: &[&[u8]]) -> (Option<String>, Option<String>, usize, u32, bool) {
     let url = BaseUrl::parse("http://localhost").expect("a URL");
     let api = Api::new(&EndpointPlan::new(EndpointKind::Chat, vec![url]), "m").expect("an endpoint");
-    let mut answer = Answer::new(&api, MonoNs(1));
+    let mut parser = ResponseParser::new(&api, MonoNs(1));
     let mut at = 1;
     let on = pieces.iter().all(|piece| {
         at += 1;
-        answer.feed_stream(piece, MonoNs(at))
+        parser.feed_stream(piece, MonoNs(at))
     });
     if on {
-        answer.end_stream(MonoNs(at + 1));
+        parser.end_stream(MonoNs(at + 1));
     }
-    let parsed = answer.finish();
+    let parsed = parser.finish();
     let failed = parsed.error.is_some();
     (parsed.output_text, parsed.reasoning_text, parsed.content.len(), parsed.responses, failed)
 }
@@ -48,5 +48,5 @@ fuzz_target!(|input: &[u8]| {
         data(message);
         error_event(message);
     }
-    assert_eq!(answer(&[whole]), answer(&pieces));
+    assert_eq!(read(&[whole]), read(&pieces));
 });

@@ -18,7 +18,7 @@ const LOOK_WHETHER_STOPPED: Duration = Duration::from_millis(20);
 /// How long a call that undoes something may take after a stop request.
 const AFTER_STOP: Nanos = Nanos(2_000_000_000);
 /// No call around a run has a longer response than a list of models.
-const ANSWER_LIMIT: usize = 8 << 20;
+const RESPONSE_LIMIT: usize = 8 << 20;
 
 /// Makes calls over the network.
 #[derive(Clone)]
@@ -53,12 +53,12 @@ impl NetworkCaller {
             headers: call.headers.clone(),
             body: call.body.clone().into(),
             timeout: Duration::from_nanos(timeout.0),
-            size_limit: ANSWER_LIMIT,
+            size_limit: RESPONSE_LIMIT,
             follows_redirects: true,
         };
         let called = self.fetcher.call(&call, is_stopped);
         called
-            .map(|answer| (answer.status, answer.body))
+            .map(|response| (response.status, response.body))
             .map_err(|error| self.redactor.hide(&error.to_string()).into_owned())
     }
 }

@@ -6,7 +6,6 @@ use crate::certificates;
 use crate::consumers::{AllSamples, Consumers, LiveApi, NamedBoundary, RunContext};
 use crate::control;
 use crate::error::CampaignError;
-use crate::finished::Finished;
 use crate::hooks::Hooks;
 use crate::limits;
 use crate::memory;
@@ -17,9 +16,10 @@ use crate::result::{Summarised, summarise};
 use crate::run_cache::RunCache;
 use crate::run_traits::traits;
 use crate::until;
+use crate::written_run::WrittenRun;
 use aiperf_engine::hooks::{HookThread, PhaseHooks};
 use aiperf_engine::{
-    EngineError, Events, Interest, Outcome, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
+    EngineError, EngineOutcome, Events, Interest, RecordSink, Requests, Setup, SinkFailure, Stop, Subscription,
 };
 use aiperf_metrics::{Limits, Metrics};
 use aiperf_plan::redact::Redactor;
@@ -39,7 +39,7 @@ pub struct Campaign {
     stop: Stop,
     version: String,
     redactor: Arc<Redactor>,
-    /// Whether `Finished` contains the values of single requests.
+    /// Whether `WrittenRun` contains the values of single requests.
     keeps_values: bool,
     live_api: Option<Arc<dyn LiveApi>>,
     /// What a run leaves for the next one; `None` for a campaign of one run.
@@ -90,8 +90,8 @@ impl Campaign {
     }
 
     /// The same for one run of several. Listeners of the campaign receive its events too; listeners added to the result
-    /// receive only its events. Its clocks are read anew. `keeps_values`: `Finished` contains the values of its single
-    /// requests.
+    /// receive only its events. Its clocks are read anew. `keeps_values`: `WrittenRun` contains the values of its
+    /// single requests.
     pub fn for_run(&self, keeps_values: bool) -> Self {
         Self {
             events: self.events.with_anchor(clock::anchor()),
@@ -181,7 +181,7 @@ impl Campaign {
     }
 
     /// Executes the run and writes all files, whatever happens.
-    pub fn run(&self, prepared: Prepared) -> Result<Finished, CampaignError> {
+    pub fn run(&self, prepared: Prepared) -> Result<WrittenRun, CampaignError> {
         let Prepared { plan, anchor, requests, tokenizers, artifacts, mut consumers, redactor } = prepared;
         let metrics = Metrics::for_run(traits(&plan));
         let metrics = Arc::new(match plan.metrics.slice {
@@ -264,10 +264,10 @@ impl Campaign {
         plan: &Plan,
         artifacts: &Artifacts,
         metrics: &Metrics,
-        mut outcome: Outcome,
+        mut outcome: EngineOutcome,
         incomplete: Vec<IncompleteFile>,
         consumers: &mut Consumers,
-    ) -> Finished {
+    ) -> WrittenRun {
         let mut failures: Vec<ExportFailure> = outcome
             .sink_failures
             .drain(..)
@@ -302,7 +302,7 @@ impl Campaign {
             self.say(LogLevel::Error, &format!("{}: {}", failure.exporter, failure.error));
         }
         let (nothing_answered, was_stopped) = (valid == 0, result.was_cancelled);
-        Finished { nothing_answered, given_up, was_stopped, values, result, written }
+        WrittenRun { nothing_answered, given_up, was_stopped, values, result, written }
     }
 }
 

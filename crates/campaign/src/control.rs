@@ -5,7 +5,7 @@
 
 use aiperf_dialect::control::hooks::{self, Next, Retries};
 use aiperf_dialect::control::probes::{Probe, Step, Waiting, base_call, is_asked_in_its_own_type};
-use aiperf_dialect::control::{Call, Outcome};
+use aiperf_dialect::control::{Call, CallOutcome};
 use aiperf_plan::{EndpointPlan, Plan};
 use aiperf_types::{MonoNs, Nanos};
 use thiserror::Error;
@@ -168,10 +168,10 @@ fn described(called: &Called) -> String {
     }
 }
 
-fn outcome(called: &Called) -> Outcome<'_> {
+fn outcome(called: &Called) -> CallOutcome<'_> {
     match called {
-        Ok((status, body)) => Outcome::Answered { status: *status, body },
-        Err(_) => Outcome::Failed,
+        Ok((status, body)) => CallOutcome::Answered { status: *status, body },
+        Err(_) => CallOutcome::Failed,
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
     /// Responds by a script. Its clock moves only in waits.
     #[derive(Default)]
     struct Script {
-        answers: Vec<Called>,
+        results: Vec<Called>,
         called: Vec<String>,
         warnings: Vec<String>,
         now: u64,
@@ -197,7 +197,7 @@ mod tests {
     impl Caller for Script {
         fn call(&mut self, call: &Call, _: Nanos) -> Called {
             self.called.push(format!("{} {}", call.method.name(), call.url));
-            if self.answers.is_empty() { Ok((200, Vec::new())) } else { self.answers.remove(0) }
+            if self.results.is_empty() { Ok((200, Vec::new())) } else { self.results.remove(0) }
         }
         fn call_regardless(&mut self, call: &Call, timeout: Nanos) -> Called {
             self.call(call, timeout)
@@ -218,8 +218,8 @@ mod tests {
     }
 
     fn script(statuses: &[u16]) -> Script {
-        let answers = statuses.iter().map(|status| Ok((*status, Vec::new()))).collect();
-        Script { answers, now: 1, ..Script::default() }
+        let results = statuses.iter().map(|status| Ok((*status, Vec::new()))).collect();
+        Script { results, now: 1, ..Script::default() }
     }
 
     fn endpoint() -> EndpointPlan {

@@ -5,7 +5,7 @@ use crate::aggregate::{
     Cell, Confidence, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep, sweep_table,
 };
 use crate::result_files::records;
-use crate::runs::Ran;
+use crate::runs::CompletedRun;
 use crate::runs::convergence::has_shown_enough;
 use aiperf_plan::{self as plan, CampaignPlan, ConvergenceMode};
 use aiperf_report::aggregate::{
@@ -58,7 +58,7 @@ pub fn opening(plan: &CampaignPlan, most: Option<usize>) -> Vec<String> {
 }
 
 /// A table of the finished cells of a sweep, if the plan asks for one.
-pub fn table_so_far(plan: &CampaignPlan, done: &[Ran], page: Page) -> Option<String> {
+pub fn table_so_far(plan: &CampaignPlan, done: &[CompletedRun], page: Page) -> Option<String> {
     let is_wanted = plan.sweep.as_ref().is_some_and(|sweep| sweep.shows_table) && plan.listed.len() != 1;
     if !is_wanted {
         return None;
@@ -83,7 +83,13 @@ pub fn remove_stale_cell(plan: &CampaignPlan, cell: &plan::Cell, folder: &RunsFo
 }
 
 /// Aggregates the runs and writes the files. `most`: the largest number of runs, if known.
-pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], most: Option<usize>, was_stopped: bool) -> Gathered {
+pub fn gather(
+    plan: &CampaignPlan,
+    version: &str,
+    done: &[CompletedRun],
+    most: Option<usize>,
+    was_stopped: bool,
+) -> Gathered {
     let mut gathered = Gathered { lines: Vec::new(), failures: Vec::new(), has_enough: false };
     let successful = done.iter().filter(|ran| ran.outcome.result.is_ok()).count();
     let total = done.len();
@@ -112,7 +118,7 @@ pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], most: Option<usi
     let names = AggregateNames::of(&plan.base.artifacts.names);
     let cells: BTreeMap<usize, &plan::Cell> = done.iter().map(|ran| (ran.run.cell, &*ran.cell)).collect();
     for (index, cell) in cells {
-        let of_cell: Vec<&Ran> = done.iter().filter(|ran| ran.run.cell == index).collect();
+        let of_cell: Vec<&CompletedRun> = done.iter().filter(|ran| ran.run.cell == index).collect();
         let outcomes: Vec<RunOutcome> = of_cell.iter().map(|ran| ran.outcome.clone()).collect();
         let Ok(summed) = confidence(plan.trials.confidence_level, &outcomes) else { continue };
         let report = report(plan, cell, version, summed);
@@ -136,7 +142,7 @@ pub fn gather(plan: &CampaignPlan, version: &str, done: &[Ran], most: Option<usi
     gathered
 }
 
-fn gather_sweep(plan: &CampaignPlan, done: &[Ran], names: &AggregateNames, gathered: &mut Gathered) {
+fn gather_sweep(plan: &CampaignPlan, done: &[CompletedRun], names: &AggregateNames, gathered: &mut Gathered) {
     let Some(wanted) = rules(plan, done) else { return };
     let summed = match sweep(&wanted, &sweep_runs(plan, done)) {
         Ok(summed) => summed,
@@ -164,7 +170,7 @@ fn gather_sweep(plan: &CampaignPlan, done: &[Ran], names: &AggregateNames, gathe
 
 impl Gathered {
     /// The values of single requests of a run: read from the records file, or kept in memory if there is no such file.
-    fn records(&mut self, plan: &CampaignPlan, ran: &Ran) -> Option<RunRecords> {
+    fn records(&mut self, plan: &CampaignPlan, ran: &CompletedRun) -> Option<RunRecords> {
         let metrics = ran.outcome.result.as_ref().ok()?;
         let artifacts = &ran.cell.plan.artifacts;
         if !artifacts.records.jsonl {
@@ -180,7 +186,7 @@ impl Gathered {
     }
 
     /// Logs whether the trials of a cell have converged, if the plan has a rule for it.
-    fn settled(&mut self, plan: &CampaignPlan, done: &[Ran], cell: &plan::Cell) {
+    fn settled(&mut self, plan: &CampaignPlan, done: &[CompletedRun], cell: &plan::Cell) {
         let Some(rule) = &plan.trials.convergence else { return };
         let trials = done.iter().filter(|ran| ran.run.cell == cell.index).count();
         let (metric, most) = (&rule.metric, plan.trials.count);
@@ -221,7 +227,7 @@ fn report(plan: &CampaignPlan, cell: &plan::Cell, version: &str, summed: Confide
     }
 }
 
-fn rules(plan: &CampaignPlan, done: &[Ran]) -> Option<SweepRules> {
+fn rules(plan: &CampaignPlan, done: &[CompletedRun]) -> Option<SweepRules> {
     let sweep = plan.sweep.as_ref()?;
     Some(SweepRules {
         sweep_mode: sweep.order.name().to_owned(),
@@ -232,14 +238,14 @@ fn rules(plan: &CampaignPlan, done: &[Ran]) -> Option<SweepRules> {
     })
 }
 
-fn trials_by_cell(done: &[Ran]) -> BTreeMap<usize, usize> {
+fn trials_by_cell(done: &[CompletedRun]) -> BTreeMap<usize, usize> {
     let mut trials = BTreeMap::new();
     done.iter().for_each(|ran| *trials.entry(ran.run.cell).or_default() += 1);
     trials
 }
 
-fn sweep_runs(plan: &CampaignPlan, done: &[Ran]) -> Vec<SweepRun> {
-    let one = |ran: &Ran| {
+fn sweep_runs(plan: &CampaignPlan, done: &[CompletedRun]) -> Vec<SweepRun> {
+    let one = |ran: &CompletedRun| {
         let plan::Cell { label, name, values, .. } = &*ran.cell;
         let cell = Cell { label: label.clone(), values: values.clone(), directory: name.clone() };
         // Trials of different cells have the same labels.

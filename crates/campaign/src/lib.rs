@@ -17,8 +17,8 @@
 //!   at the end; [`until`]: the same for statistics that end a phase; [`memory`]: prompts fit; [`certificates`]: the user's are readable; [`overwrites`]: the run does not
 //!   replace its input
 //! - [`consumers`]: follow a run and report on it: OTLP, server metrics, GPUs, the network round trip
-//! - `result`: the results of a run; `slices`: the same by slice of time; `finished`: a run with its results;
-//!   `result_files`: the same, read back from files
+//! - `result`: the results of a run; `slices`: the same by slice of time; `written_run`: a run with its results and
+//!   files; `result_files`: the same, read back from files
 //! - `run_traits`: what metrics need to know of a run; `sending`: what phases were asked to send and what they sent
 //! - [`runs`]: several runs in a row; [`gather`]: their results, logged and written
 //! - [`measurement`]: what the run measured of itself, and its doubts in sentences;
@@ -62,7 +62,6 @@ pub mod compare;
 pub mod consumers;
 pub mod control;
 pub mod error;
-mod finished;
 pub mod gather;
 mod hooks;
 pub mod hub;
@@ -84,6 +83,7 @@ mod sending;
 mod slices;
 pub mod tokenizers;
 pub mod until;
+mod written_run;
 
 pub use aiperf_dataset::trace_tools;
 pub use aiperf_engine::{Interest, Stop, Subscription};
@@ -93,5 +93,5 @@ pub use aiperf_transport::sys::{leave_realtime_priority, set_lowest_niceness};
 pub use campaign::{Campaign, Prepared};
 pub use certainty::certainty;
 pub use error::CampaignError;
-pub use finished::Finished;
 pub use objectives::ObjectivesError;
+pub use written_run::WrittenRun;

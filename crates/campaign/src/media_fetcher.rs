@@ -26,10 +26,10 @@ impl MediaFetcher {
         let timeout = Duration::from_nanos(self.settings.timeout.0);
         let call = fetch::Call::to("GET", url, timeout).ok_or("is no URL of the web")?;
         let call = fetch::Call { size_limit: LARGEST_REQUEST as usize, ..call };
-        let answer = self.fetcher.call(&call, is_over).map_err(|error| format!("cannot be fetched: {error}"))?;
-        match answer.status {
-            200 => Ok(answer.body),
-            status => Err(format!("cannot be fetched: the server returned {status} {}", answer.reason)),
+        let response = self.fetcher.call(&call, is_over).map_err(|error| format!("cannot be fetched: {error}"))?;
+        match response.status {
+            200 => Ok(response.body),
+            status => Err(format!("cannot be fetched: the server returned {status} {}", response.reason)),
         }
     }
 }

@@ -9,8 +9,8 @@ use aiperf_dataset::{Dataset, Making};
 use aiperf_engine::Stop;
 use aiperf_plan::{DatasetPlan, FilePlan, MediaPlan, Plan, SyntheticPlan, TextPlan};
 pub use aiperf_schedule::{
-    Answered, AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent,
-    RehearsalKind, RequestEnd, Setup,
+    AssumedServer, AssumedTime, Dispatch, NoTime, PhaseEnd, RateCurve, Rehearsal, RehearsalEvent, RehearsalKind,
+    RehearsedRequest, RequestEnd, Setup,
 };
 use aiperf_tokenize::Tokenizer;
 use aiperf_types::{LogLevel, Shapes};

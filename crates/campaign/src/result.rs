@@ -4,7 +4,7 @@ use crate::measurement::{self, Seen};
 use crate::sending::PhaseSending;
 use crate::slices::{TooManySlices, slices};
 use crate::until;
-use aiperf_engine::{Lost, Outcome, PhaseOutcome};
+use aiperf_engine::{EngineOutcome, Lost, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Context, Metrics, PhaseUntil, Quality, Summary, SweepLine, Window, verdict};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
@@ -25,11 +25,11 @@ pub(crate) fn summarise(
     plan: &Plan,
     version: &str,
     metrics: &Metrics,
-    outcome: Outcome,
+    outcome: EngineOutcome,
     network_rtt_ns: Option<f64>,
     redactor: &Redactor,
 ) -> Summarised {
-    let Outcome { phases, mut overlapping, conduct, was_stopped, given_up, lost, .. } = outcome;
+    let EngineOutcome { phases, mut overlapping, conduct, was_stopped, given_up, lost, .. } = outcome;
     let (start, end) = window(&phases, PhaseKind::Profiling)
         .or(phases.first().map(|phase| (phase.start, phase.end)))
         .unwrap_or_default();

@@ -2,7 +2,7 @@
 //! accepted words are offered.
 
 use crate::context::Context;
-use crate::flags::{self, Flag, Kind, Status, Takes};
+use crate::flags::{self, Flag, FlagType, Status, Takes};
 use crate::plan::resolve_profile;
 use crate::values::offered;
 use std::collections::BTreeMap;
@@ -82,11 +82,11 @@ pub fn profile_words(but: &[&str]) -> Vec<Word> {
 
 fn values(flag: &Flag) -> Values {
     let choices: Vec<String> = match flag.kind {
-        Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => {
+        FlagType::Choice(choices) | FlagType::Literal(choices) | FlagType::Choices(choices) => {
             offered(flag, choices).iter().map(|choice| choice.to_string()).collect()
         }
-        Kind::IntChoice(choices) => choices.iter().map(i64::to_string).collect(),
-        Kind::Path | Kind::ExistingPath => return Values::Path,
+        FlagType::IntChoice(choices) => choices.iter().map(i64::to_string).collect(),
+        FlagType::Path | FlagType::ExistingPath => return Values::Path,
         _ if flag.takes == Takes::Nothing => return Values::Nothing,
         _ => return Values::Any,
     };

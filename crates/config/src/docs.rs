@@ -161,7 +161,7 @@ fn kind(schema: &Value) -> String {
 fn environment(wanted: fn(environment::Status) -> bool) -> String {
     let mut out = String::from("\n| variable | value | default | meaning |\n| --- | --- | --- | --- |\n");
     for variable in variables().filter(|variable| wanted(variable.status)) {
-        use environment::Kind::*;
+        use environment::VariableType::*;
         let bounds = |what: &str, range: crate::range::Range| {
             if range.low.is_none() && range.high.is_none() {
                 what.to_owned()

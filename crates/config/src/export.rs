@@ -35,7 +35,7 @@ pub(crate) fn input_config(benchmark: &Benchmark) -> Value {
 const OWN: &[(&str, &str)] =
     &[("endpoint", "unreachable_timeout"), ("runtime", "timestamps"), ("runtime", "worker_priority")];
 
-/// Lists of all formats, and as AIPerf has them: it also writes the CSV file whatever the list says, and has no
+/// Lists of all formats, and as AIPerf has them: it writes the CSV file even if the list leaves it out, and has no
 /// Parquet file of records.
 const FORMATS: &[(&str, &[&str], &[&str])] =
     &[("summary", &["json", "csv"], &["json"]), ("records", &["jsonl", "parquet"], &["jsonl"])];

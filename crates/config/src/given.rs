@@ -2,7 +2,7 @@
 
 use crate::choice::Choice;
 use crate::error::Problem;
-use crate::flags::{Flag, Kind};
+use crate::flags::{Flag, FlagType};
 use crate::tokens::RawFlag;
 use crate::tree::Node;
 use crate::values;
@@ -22,7 +22,9 @@ impl GivenFlag {
     /// Its value for the first run: the first of a list of sweep values.
     pub(crate) fn base(&self) -> Value {
         match (&self.value, self.flag.kind) {
-            (Value::Array(items), Kind::IntOrList | Kind::FloatOrList) => items.first().cloned().unwrap_or_default(),
+            (Value::Array(items), FlagType::IntOrList | FlagType::FloatOrList) => {
+                items.first().cloned().unwrap_or_default()
+            }
             (value, _) => value.clone(),
         }
     }
@@ -30,7 +32,7 @@ impl GivenFlag {
     /// The sweep values, if there is more than one or none.
     pub(crate) fn sweep(&self) -> Option<&[Value]> {
         match (&self.value, self.flag.kind) {
-            (Value::Array(items), Kind::IntOrList | Kind::FloatOrList) => Some(items),
+            (Value::Array(items), FlagType::IntOrList | FlagType::FloatOrList) => Some(items),
             _ => None,
         }
     }

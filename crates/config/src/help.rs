@@ -1,6 +1,6 @@
 //! Help, from the table of flags. Each paragraph is one line: the caller wraps it.
 
-use crate::flags::{Flag, GROUPS, Kind, Status};
+use crate::flags::{Flag, FlagType, GROUPS, Status};
 use crate::values;
 
 const COLUMN: usize = 34;
@@ -56,14 +56,14 @@ impl Flag {
             return Some(values());
         }
         match self.kind {
-            Kind::Int | Kind::Float | Kind::IntOrList | Kind::FloatOrList => {
+            FlagType::Int | FlagType::Float | FlagType::IntOrList | FlagType::FloatOrList => {
                 let range = self.range();
                 (range.low.is_some() || range.high.is_some()).then(|| range.in_words())
             }
-            Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => {
+            FlagType::Choice(choices) | FlagType::Literal(choices) | FlagType::Choices(choices) => {
                 Some(values::offered(self, choices).join(", "))
             }
-            Kind::IntChoice(choices) => Some(choices.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
+            FlagType::IntChoice(choices) => Some(choices.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
             _ => None,
         }
     }
@@ -123,7 +123,7 @@ pub(crate) fn details(flag: &Flag) -> Vec<String> {
     let mut lines = Vec::new();
     let label = match flag.kind {
         _ if flag.values.is_some() => "choices",
-        Kind::Choice(_) | Kind::Literal(_) | Kind::Choices(_) | Kind::IntChoice(_) => "choices",
+        FlagType::Choice(_) | FlagType::Literal(_) | FlagType::Choices(_) | FlagType::IntChoice(_) => "choices",
         _ => "range",
     };
     lines.extend(flag.rule().map(|rule| format!("{label}: {rule}")));

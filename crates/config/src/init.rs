@@ -9,7 +9,6 @@ pub struct Template {
     pub name: &'static str,
     /// Its category in the list.
     pub category: &'static str,
-    /// Its purpose.
     pub about: &'static str,
     /// Why it cannot be run yet, and so is not offered.
     pub not_yet: Option<&'static str>,

@@ -6,7 +6,7 @@
 //! completions and the manual. clap supports some of these, but not all together.
 
 use crate::error::Problem;
-use crate::flags::{self, Flag, Kind, Takes};
+use crate::flags::{self, Flag, FlagType, Takes};
 use crate::nearest::nearest;
 use std::iter::Peekable;
 
@@ -159,7 +159,7 @@ fn stray(token: &str, last: Option<&RawFlag>) -> Problem {
         _ if token.ends_with(".yaml") || token.ends_with(".yml") => {
             problem.because("a configuration file needs its flag").hint(format!("--config {token}"))
         }
-        Some(given) if given.flag.kind == Kind::Bool => {
+        Some(given) if given.flag.kind == FlagType::Bool => {
             let name = &given.spelled;
             problem.because(format!("{name} is a switch and takes no value after a space")).hint(format!(
                 "{name}, or {name}={}",

@@ -2,7 +2,7 @@
 
 use crate::choice::Choice;
 use crate::error::Problem;
-use crate::flags::{API_KEY, CUSTOM_DATASET_TYPE, Flag, Kind, PUBLIC_DATASET, Takes, VARIANT};
+use crate::flags::{API_KEY, CUSTOM_DATASET_TYPE, Flag, FlagType, PUBLIC_DATASET, Takes, VARIANT};
 use crate::nearest::nearest;
 use crate::os_text;
 use crate::range::Range;
@@ -22,7 +22,7 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
         Raw::Bool(on) => return Ok(Value::Bool(*on)),
         Raw::Tokens(tokens) => tokens,
     };
-    let is_path = matches!(given.flag.kind, Kind::Path | Kind::ExistingPath) || given.flag == API_KEY;
+    let is_path = matches!(given.flag.kind, FlagType::Path | FlagType::ExistingPath) || given.flag == API_KEY;
     if let Some(odd) = tokens.iter().find(|token| !is_path && !os_text::is_text(token)) {
         return Err(Problem::new(format!("{} '{}' is not UTF-8 text", given.spelled, os_text::shown(odd)))
             .because("only file paths may contain other bytes")
@@ -42,29 +42,31 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
     };
     let range = || given.flag.range();
     match given.flag.kind {
-        Kind::Bool => Ok(Value::Bool(true)),
-        Kind::Text | Kind::Path => Ok(Value::String(one().to_owned())),
-        Kind::ExistingPath => existing(one(), given, cwd),
-        Kind::Int => int(one()).and_then(|n| in_range(n as f64, range(), n.into())).map_err(|rule| refuse(one(), rule)),
-        Kind::Float => float(one())
+        FlagType::Bool => Ok(Value::Bool(true)),
+        FlagType::Text | FlagType::Path => Ok(Value::String(one().to_owned())),
+        FlagType::ExistingPath => existing(one(), given, cwd),
+        FlagType::Int => {
+            int(one()).and_then(|n| in_range(n as f64, range(), n.into())).map_err(|rule| refuse(one(), rule))
+        }
+        FlagType::Float => float(one())
             .and_then(|n| in_range(n, range(), number(n)))
             .map_err(|rule| in_seconds(refuse(one(), rule), one(), given)),
-        Kind::IntOrList => list_or_one(one(), |text| {
+        FlagType::IntOrList => list_or_one(one(), |text| {
             int(text).and_then(|n| in_range(n as f64, range(), n.into())).map_err(|rule| refuse(text, rule))
         }),
-        Kind::FloatOrList => list_or_one(one(), |text| {
+        FlagType::FloatOrList => list_or_one(one(), |text| {
             float(text)
                 .and_then(|n| in_range(n, range(), number(n)))
                 .map_err(|rule| in_seconds(refuse(text, rule), text, given))
         }),
-        Kind::Choice(choices) => {
+        FlagType::Choice(choices) => {
             choice(one(), choices).map(Value::from).ok_or_else(|| unknown_choice(given, one(), choices))
         }
-        Kind::Literal(choices) => match choices.iter().find(|choice| **choice == one()) {
+        FlagType::Literal(choices) => match choices.iter().find(|choice| **choice == one()) {
             Some(choice) => Ok(Value::from(*choice)),
             None => Err(unknown_choice(given, one(), choices)),
         },
-        Kind::IntChoice(choices) => {
+        FlagType::IntChoice(choices) => {
             let n = int(one()).map_err(|rule| refuse(one(), rule))?;
             if choices.contains(&n) {
                 return Ok(n.into());
@@ -72,14 +74,14 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
             let all: Vec<String> = choices.iter().map(i64::to_string).collect();
             Err(refuse(one(), "is not one of its choices".into()).because(format!("choices: {}", all.join(", "))))
         }
-        Kind::Choices(choices) => split(tokens, given.flag)
+        FlagType::Choices(choices) => split(tokens, given.flag)
             .map(|text| choice(text, choices).map(Value::from).ok_or_else(|| unknown_choice(given, text, choices)))
             .collect(),
-        Kind::Texts | Kind::Urls => Ok(split(tokens, given.flag).map(Value::from).collect()),
-        Kind::Ints | Kind::Floats => split(tokens, given.flag)
+        FlagType::Texts | FlagType::Urls => Ok(split(tokens, given.flag).map(Value::from).collect()),
+        FlagType::Ints | FlagType::Floats => split(tokens, given.flag)
             .map(|text| {
                 let above_zero = |n: f64| if n > 0.0 { Ok(number(n)) } else { Err("must be more than 0".to_owned()) };
-                let parsed = if given.flag.kind == Kind::Ints {
+                let parsed = if given.flag.kind == FlagType::Ints {
                     int(text).and_then(|n| above_zero(n as f64).map(|_| n.into()))
                 } else {
                     float(text).and_then(above_zero)
@@ -87,15 +89,15 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
                 parsed.map_err(|rule| refuse(text, rule))
             })
             .collect(),
-        Kind::Pairs => pairs(tokens).map_err(|(text, rule)| {
+        FlagType::Pairs => pairs(tokens).map_err(|(text, rule)| {
             refuse(&format!("'{text}'"), rule).hint(format!("{} key:value, or a JSON object", given.spelled))
         }),
-        Kind::Headers => named_texts(tokens).map_err(|(text, rule)| {
+        FlagType::Headers => named_texts(tokens).map_err(|(text, rule)| {
             refuse(&format!("'{text}'"), rule).hint(format!("{} 'Name: value', or a JSON object", given.spelled))
         }),
-        Kind::Tags => named_texts(tokens)
+        FlagType::Tags => named_texts(tokens)
             .map_err(|(text, rule)| refuse(&format!("'{text}'"), rule).hint(format!("{} key:value", given.spelled))),
-        Kind::Goodput => goodput(one()).map_err(|rule| {
+        FlagType::Goodput => goodput(one()).map_err(|rule| {
             refuse(&format!("'{}'", one()), rule)
                 .hint(format!("{} 'request_latency:500 time_to_first_token:100'", given.spelled))
         }),
@@ -127,7 +129,7 @@ pub(crate) fn empty_item(text: &str) -> Option<(usize, usize)> {
 /// The note about an empty item in a list of sweep values: it is left out, as in AIPerf.
 pub(crate) fn left_out_item(given: &RawFlag) -> Option<String> {
     let Raw::Tokens(tokens) = &given.raw else { return None };
-    let is_list = matches!(given.flag.kind, Kind::IntOrList | Kind::FloatOrList) || given.flag == VARIANT;
+    let is_list = matches!(given.flag.kind, FlagType::IntOrList | FlagType::FloatOrList) || given.flag == VARIANT;
     let (at, count) = tokens.iter().filter(|_| is_list).find_map(|token| empty_item(token))?;
     Some(format!("{}: item {at} of {count} is empty and is skipped", given.spelled))
 }

@@ -1,6 +1,6 @@
 //! The two steps for every streamed chunk on a record thread: cutting it out of the stream, and parsing its JSON.
 
-use aiperf_dialect::{Answer, Api, Delivery, sse::Splitter};
+use aiperf_dialect::{Api, Delivery, ResponseParser, sse::Splitter};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{EndpointKind, MonoNs};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -37,11 +37,11 @@ fn parse(c: &mut Criterion) {
     group.throughput(Throughput::Elements(32));
     group.bench_function("answer of 32", |b| {
         b.iter(|| {
-            let mut answer = Answer::new(&chat, MonoNs(1));
+            let mut parser = ResponseParser::new(&chat, MonoNs(1));
             for i in 0..32 {
-                answer.feed_stream(black_box(CHUNK.as_bytes()), MonoNs(2 + i));
+                parser.feed_stream(black_box(CHUNK.as_bytes()), MonoNs(2 + i));
             }
-            answer.finish()
+            parser.finish()
         });
     });
     group.finish();
@@ -61,11 +61,11 @@ fn deltas(c: &mut Criterion) {
         group.throughput(Throughput::Elements(32));
         group.bench_function(format!("{} answer of 32", kind.name()), |b| {
             b.iter(|| {
-                let mut answer = Answer::new(&api, MonoNs(1));
+                let mut parser = ResponseParser::new(&api, MonoNs(1));
                 for i in 0..32 {
-                    answer.feed_stream(black_box(event.as_bytes()), MonoNs(2 + i));
+                    parser.feed_stream(black_box(event.as_bytes()), MonoNs(2 + i));
                 }
-                answer.finish()
+                parser.finish()
             });
         });
     }

@@ -1,7 +1,7 @@
 //! The cost of the turns of a session for the worker that sends them: reading the reply as it arrives, taking it, and
 //! assembling the next request.
 
-use aiperf_dialect::{Answer, Api, Session};
+use aiperf_dialect::{Api, ResponseParser, Session};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{Conversation, EndpointKind, Media, MonoNs, Reply, Turn};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -23,16 +23,16 @@ fn replies(c: &mut Criterion) {
     let stream = CHUNK.repeat(32);
     c.bench_function("reply of 32 chunks in one read", |b| {
         b.iter(|| {
-            let mut answer = Answer::new(&chat, MonoNs(1)).capturing(&chat);
-            answer.feed_stream(black_box(stream.as_bytes()), MonoNs(2));
-            answer.finish()
+            let mut parser = ResponseParser::new(&chat, MonoNs(1)).capturing(&chat);
+            parser.feed_stream(black_box(stream.as_bytes()), MonoNs(2));
+            parser.finish()
         });
     });
     c.bench_function("the same without the reply", |b| {
         b.iter(|| {
-            let mut answer = Answer::new(&chat, MonoNs(1));
-            answer.feed_stream(black_box(stream.as_bytes()), MonoNs(2));
-            answer.finish()
+            let mut parser = ResponseParser::new(&chat, MonoNs(1));
+            parser.feed_stream(black_box(stream.as_bytes()), MonoNs(2));
+            parser.finish()
         });
     });
 }

@@ -1,7 +1,7 @@
 //! Prints what a dialect parses from a response: `read TYPE [--streaming] < response`, where the response is a body as
 //! a server sent it, without framing (`curl --no-buffer`).
 
-use aiperf_dialect::{Answer, Api, Data, Delivery};
+use aiperf_dialect::{Api, Data, Delivery, ResponseParser};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{EndpointKind, MonoNs};
 use serde_json::json;
@@ -17,11 +17,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let api = Api::new(&endpoint, "m")?;
     let mut bytes = Vec::new();
     std::io::stdin().read_to_end(&mut bytes)?;
-    let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+    let mut parser = ResponseParser::new(&api, MonoNs(1)).capturing(&api);
     let mut vectors = json!(null);
     if streaming {
-        answer.feed_stream(&bytes, MonoNs(2));
-        answer.end_stream(MonoNs(3));
+        parser.feed_stream(&bytes, MonoNs(2));
+        parser.end_stream(MonoNs(3));
     } else {
         let text = String::from_utf8_lossy(&bytes);
         if let Some(piece) = (api.dialect.reader)(&api).read(&text, Delivery::Body) {
@@ -31,9 +31,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 _ => json!(null),
             };
         }
-        answer.feed_body(&bytes, MonoNs(2));
+        parser.feed_body(&bytes, MonoNs(2));
     }
-    let parsed = answer.finish();
+    let parsed = parser.finish();
     let read = json!({
         "text": parsed.output_text,
         "reasoning": parsed.reasoning_text,

@@ -20,9 +20,9 @@
 //! - One file per endpoint type and one table (`kinds`).
 //! - One rule decides whether a response reports an error (`response/reader.rs`). A truthy `error` member fails it,
 //!   whatever else it contains; only the job of a video has an `error` member of its own. An `object` of `error`, a
-//!   failure code with a message and no content, and a finish reason of `error` or `abort` fail it too. So does an error
-//!   or an HTML page that is in a stream without the form of an event.
-//! - Events without content are bounded (`response/answer.rs`).
+//!   failure code with a message and no content, and a finish reason of `error` or `abort` fail it too. So does an
+//!   error or an HTML page that is in a stream without the form of an event.
+//! - Events without content are bounded (`response/parser.rs`).
 //! - A session keeps each turn encoded and puts the frame of the newest turn around all of them. So turn *k* costs what
 //!   turn *k* adds, and a body is a few pieces.
 //! - Probes and hooks are pure state machines (`control`): what to call, and what follows from the response.
@@ -43,8 +43,8 @@ pub use api::{Api, ApiError};
 pub use kinds::{Dialect, dialect};
 pub use request::head::HeadTemplate;
 pub use request::{DialectError, EncodedRequest, PromptDelta, Session, inputs, url};
-pub use response::answer::Answer;
 pub use response::known::KnownMessages;
+pub use response::parser::ResponseParser;
 pub use response::reader::{Data, Delivery, Piece, Reader};
 pub use response::usage;
 pub use settings::ApiSettings;

@@ -1,6 +1,6 @@
 //! The way of a video: a job is submitted, looked at until it is done, and what it made is fetched where wanted.
 //!
-//! A step follows from the answer to the one before it. The caller owns the clock and the socket.
+//! A step follows from the response to the one before it. The caller owns the clock and the socket.
 
 use crate::api::Api;
 use crate::text::json::{self, is_truthy};
@@ -32,9 +32,9 @@ enum Stage {
     Downloaded,
 }
 
-/// The answer to one step, whole.
+/// The response to one step, whole.
 #[derive(Clone, Copy, Debug)]
-pub struct LegAnswer<'a> {
+pub struct LegResponse<'a> {
     pub status: u16,
     /// Without parameters; empty when the server named none.
     pub media_type: &'a str,
@@ -47,14 +47,14 @@ pub enum VideoStep {
     /// A GET with the header fields of the submission, after a pause.
     Get {
         pause: Nanos,
-        from: Place,
+        from: StepTarget,
         keep: Keep,
         /// The time of a request counts from here on: all looks together have it, and so has the download.
         renews_time: bool,
         /// What comes is counted and not kept.
         drops_body: bool,
     },
-    /// The answer is the last one. Where its status is none of success, that is the record's error.
+    /// The response is the last one. Where its status is none of success, that is the record's error.
     End {
         keep: Keep,
     },
@@ -63,14 +63,14 @@ pub enum VideoStep {
 
 /// Where a step asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StepTarget {
     /// A path, with its query, at the server of the submission.
     Path(String),
     /// A URL with its scheme, perhaps at another server: it must not see what is secret.
     Url(String),
 }
 
-/// What the record keeps of the answer that was given to [`VideoJob::next`].
+/// What the record keeps of the response that was given to [`VideoJob::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     Nothing,
@@ -95,17 +95,17 @@ impl VideoJob {
         }
     }
 
-    /// Takes the answer to the last step.
-    pub fn next(&mut self, answer: LegAnswer<'_>) -> VideoStep {
+    /// Takes the response to the last step.
+    pub fn next(&mut self, response: LegResponse<'_>) -> VideoStep {
         let followed = match &self.at {
-            Stage::Submitted => self.submitted(answer),
-            Stage::Polled(path) => self.polled(path.clone(), answer),
-            Stage::Downloaded => downloaded(answer),
+            Stage::Submitted => self.submitted(response),
+            Stage::Polled(path) => self.polled(path.clone(), response),
+            Stage::Downloaded => downloaded(response),
         };
         followed.unwrap_or_else(VideoStep::Fail)
     }
 
-    /// How a record names a step that got no answer.
+    /// How a record names a step that got no response.
     pub fn failed(&self, failure: Failure) -> Failure {
         match (&self.at, failure) {
             // The run did it, not the server.
@@ -121,11 +121,11 @@ impl VideoJob {
         }
     }
 
-    fn submitted(&mut self, answer: LegAnswer<'_>) -> Result<VideoStep, Failure> {
-        if !is_success(answer.status) {
+    fn submitted(&mut self, response: LegResponse<'_>) -> Result<VideoStep, Failure> {
+        if !is_success(response.status) {
             return Ok(VideoStep::End { keep: Keep::Text });
         }
-        let job = reply(answer)?;
+        let job = reply(response)?;
         let id = match job.get("id").filter(|id| is_truthy(Some(id))) {
             Some(Value::String(id)) => segment(id),
             Some(id) => segment(&id.to_string()),
@@ -136,29 +136,29 @@ impl VideoJob {
             return Err(generation_error("Video submission returned no job id".to_owned()));
         }
         let path = format!("{}/{id}", self.path);
-        let from = Place::Path(format!("{path}{}", self.query));
+        let from = StepTarget::Path(format!("{path}{}", self.query));
         self.at = Stage::Polled(path);
         Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text, renews_time: true, drops_body: false })
     }
 
-    fn polled(&mut self, path: String, answer: LegAnswer<'_>) -> Result<VideoStep, Failure> {
-        if !is_success(answer.status) {
+    fn polled(&mut self, path: String, response: LegResponse<'_>) -> Result<VideoStep, Failure> {
+        if !is_success(response.status) {
             return Ok(VideoStep::End { keep: Keep::Text });
         }
-        let job = reply(answer)?;
+        let job = reply(response)?;
         match job.get("status").and_then(Value::as_str) {
             Some("completed") if self.download => {
                 self.at = Stage::Downloaded;
                 let from = match job.get("url").and_then(Value::as_str).filter(|url| !url.is_empty()) {
                     Some(url) => place(url, &path)?,
-                    None => Place::Path(format!("{path}/content{}", self.query)),
+                    None => StepTarget::Path(format!("{path}/content{}", self.query)),
                 };
                 Ok(VideoStep::Get { pause: Nanos::ZERO, from, keep: Keep::Text, renews_time: true, drops_body: true })
             }
             Some("completed") => Ok(VideoStep::End { keep: Keep::Text }),
             Some("failed") => Err(generation_error(format!("Video generation failed: {}", reason(&job)))),
             _ => {
-                let from = Place::Path(format!("{path}{}", self.query));
+                let from = StepTarget::Path(format!("{path}{}", self.query));
                 let (pause, keep) = (self.interval, Keep::Nothing);
                 Ok(VideoStep::Get { pause, from, keep, renews_time: false, drops_body: false })
             }
@@ -166,35 +166,35 @@ impl VideoJob {
     }
 }
 
-fn downloaded(answer: LegAnswer<'_>) -> Result<VideoStep, Failure> {
-    if !is_success(answer.status) {
-        let text = shown(answer.body);
-        let code = i64::from(answer.status);
+fn downloaded(response: LegResponse<'_>) -> Result<VideoStep, Failure> {
+    if !is_success(response.status) {
+        let text = shown(response.body);
+        let code = i64::from(response.status);
         return Err(download_error(code, format!("Video download failed with status {code}: {text}")));
     }
     // One without a type may be.
-    if !answer.media_type.is_empty() && !is_binary(answer.media_type) {
-        let kind = answer.media_type;
+    if !response.media_type.is_empty() && !is_binary(response.media_type) {
+        let kind = response.media_type;
         return Err(download_error(500, format!("Video download returned '{kind}', which is no video")));
     }
     Ok(VideoStep::End { keep: Keep::Arrival })
 }
 
 /// The object that a server replies with.
-fn reply(answer: LegAnswer<'_>) -> Result<Map<String, Value>, Failure> {
-    if answer.body.is_empty() {
+fn reply(response: LegResponse<'_>) -> Result<Map<String, Value>, Failure> {
+    if response.body.is_empty() {
         return Err(generation_error("Video generation got no response".to_owned()));
     }
-    let kind = answer.media_type;
+    let kind = response.media_type;
     if kind.eq_ignore_ascii_case("text/event-stream") || is_binary(kind) {
         return Err(generation_error(format!("Video generation got an unexpected type of response, '{kind}'")));
     }
-    match std::str::from_utf8(answer.body).ok().and_then(json::read::<Value>) {
+    match std::str::from_utf8(response.body).ok().and_then(json::read::<Value>) {
         Some(Value::Object(job)) => Ok(job),
         Some(_) => Ok(Map::new()),
         None => {
-            let text = shown(answer.body);
-            let message = format!("Video generation got invalid JSON (status {}): {text}", answer.status);
+            let text = shown(response.body);
+            let message = format!("Video generation got invalid JSON (status {}): {text}", response.status);
             Err(generation_error(message))
         }
     }
@@ -214,19 +214,19 @@ fn reason(job: &Map<String, Value>) -> String {
 }
 
 /// Where a URL of a reply leads that came from a path.
-fn place(url: &str, path: &str) -> Result<Place, Failure> {
+fn place(url: &str, path: &str) -> Result<StepTarget, Failure> {
     let mut safe = String::with_capacity(url.len());
     for byte in url.trim().bytes() {
         push(&mut safe, byte, byte.is_ascii_graphic());
     }
     let lower = safe.to_ascii_lowercase();
     if lower.starts_with("http://") || lower.starts_with("https://") {
-        Ok(Place::Url(safe))
+        Ok(StepTarget::Url(safe))
     } else if safe.starts_with('/') && !safe.starts_with("//") {
-        Ok(Place::Path(safe))
+        Ok(StepTarget::Path(safe))
     } else if is_relative(&safe) {
         let folder = path.rfind('/').map_or("/", |at| &path[..=at]);
-        Ok(Place::Path(format!("{folder}{safe}")))
+        Ok(StepTarget::Path(format!("{folder}{safe}")))
     } else {
         Err(download_error(500, format!("Video download failed: '{url}' is no HTTP URL")))
     }
@@ -286,14 +286,14 @@ mod tests {
         VideoJob::new(&Api::new(&endpoint, "m").unwrap(), "/v1/videos/?k=v")
     }
 
-    fn answered(body: &str) -> LegAnswer<'_> {
-        LegAnswer { status: 200, media_type: "application/json", body: body.as_bytes() }
+    fn answered(body: &str) -> LegResponse<'_> {
+        LegResponse { status: 200, media_type: "application/json", body: body.as_bytes() }
     }
 
     /// A look at a job; the first has a time of its own.
     fn look(pause: Nanos, path: &str, keep: Keep) -> VideoStep {
         let renews_time = pause == Nanos::ZERO;
-        VideoStep::Get { pause, from: Place::Path(path.into()), keep, renews_time, drops_body: false }
+        VideoStep::Get { pause, from: StepTarget::Path(path.into()), keep, renews_time, drops_body: false }
     }
 
     fn error(step: VideoStep) -> (i64, &'static str, String) {
@@ -317,19 +317,19 @@ mod tests {
 
     #[test]
     fn what_was_made_is_fetched_by_the_url_of_the_reply_or_beside_the_job() {
-        let path = |path: &str| Place::Path(path.into());
+        let path = |path: &str| StepTarget::Path(path.into());
         for (reply, from) in [
             (r#"{"status":"completed","url":null}"#, path("/v1/videos/v1/content?k=v")),
             (r#"{"status":"completed","url":"/files/a b"}"#, path("/files/a%20b")),
             (r#"{"status":"completed","url":"dl/v.mp4?a=b"}"#, path("/v1/videos/dl/v.mp4?a=b")),
-            (r#"{"status":"completed","url":"HTTP://x/c"}"#, Place::Url("HTTP://x/c".into())),
+            (r#"{"status":"completed","url":"HTTP://x/c"}"#, StepTarget::Url("HTTP://x/c".into())),
         ] {
             let mut job = job(0.0, true);
             job.next(answered(r#"{"id":"v1"}"#));
             let (pause, keep) = (Nanos::ZERO, Keep::Text);
             let fetch = VideoStep::Get { pause, from, keep, renews_time: true, drops_body: true };
             assert_eq!(job.next(answered(reply)), fetch);
-            let bytes = LegAnswer { media_type: "video/mp4", ..answered("....") };
+            let bytes = LegResponse { media_type: "video/mp4", ..answered("....") };
             assert_eq!(job.next(bytes), VideoStep::End { keep: Keep::Arrival });
         }
     }
@@ -351,7 +351,7 @@ mod tests {
             job.next(answered(r#"{"status":"completed"}"#));
             job
         };
-        let gone = error(fetching().next(LegAnswer { status: 404, ..answered("gone") }));
+        let gone = error(fetching().next(LegResponse { status: 404, ..answered("gone") }));
         assert_eq!(gone, (404, "VideoDownloadError", "Video download failed with status 404: gone".into()));
         let text = error(fetching().next(answered("{}")));
         assert_eq!((text.0, text.1), (500, "VideoDownloadError"));
@@ -398,7 +398,7 @@ mod tests {
             (answered("[1]"), "no job id"),
             (answered(r#"{"id":""}"#), "no job id"),
             (answered(&long), "invalid JSON (status 200): xxx"),
-            (LegAnswer { media_type: "text/event-stream", ..answered("{}") }, "unexpected type"),
+            (LegResponse { media_type: "text/event-stream", ..answered("{}") }, "unexpected type"),
         ] {
             let (code, kind, message) = error(job(0.0, false).next(reply));
             assert_eq!((code, kind), (500, "VideoGenerationError"));
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_refused_step_is_the_records_error() {
-        let refused = LegAnswer { status: 503, ..answered("busy") };
+        let refused = LegResponse { status: 503, ..answered("busy") };
         assert_eq!(job(0.0, false).next(refused), VideoStep::End { keep: Keep::Text });
         let mut polled = job(0.0, false);
         polled.next(answered(r#"{"id":"v1"}"#));
@@ -427,8 +427,8 @@ mod tests {
             let replies = [serde_json::json!({"id": id}), serde_json::json!({"status": "completed", "url": url})];
             let replies = replies.map(|reply| (200, reply.to_string().into_bytes()));
             for (status, body) in replies.into_iter().chain(bodies) {
-                let answer = LegAnswer { status, body: &body, ..answered("") };
-                if let VideoStep::Get { from: Place::Path(text) | Place::Url(text), .. } = job.next(answer) {
+                let response = LegResponse { status, body: &body, ..answered("") };
+                if let VideoStep::Get { from: StepTarget::Path(text) | StepTarget::Url(text), .. } = job.next(response) {
                     prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{}", text);
                 }
             }

@@ -23,7 +23,6 @@ impl<T> Shared<T> {
     }
 }
 
-/// Adds items.
 pub(crate) struct Sender<T>(Arc<Shared<T>>);
 
 /// Takes items, in the order in which they were added.

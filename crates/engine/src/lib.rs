@@ -103,7 +103,7 @@ pub use events::{Events, Heard, Interest, Subscription};
 pub use part::{PartError, PhasePart, RunPart};
 pub use recording::{record, sinks};
 pub use requests::Requests;
-pub use run::{Lost, Outcome, PhaseOutcome, Setup, check, run};
+pub use run::{EngineOutcome, Lost, PhaseOutcome, Setup, check, run};
 pub use sending::hooks;
 pub use sinks::{RecordSink, SinkFailure};
 pub use stop::Stop;

@@ -9,7 +9,7 @@
 //! machines whose clocks differ must first agree on one.
 
 use crate::recording::sinks::SinkFailure;
-use crate::run::{Lost, Outcome, PhaseOutcome};
+use crate::run::{EngineOutcome, Lost, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Conduct, Limits, Metrics, Records, SweepLine};
 use aiperf_types::{BinaryForm, FormError, PhaseKind, WallNs};
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,8 @@ pub enum PartError {
 
 impl RunPart {
     /// Turns the results of a run into a part of another. Calls of its hooks that still run are not in it.
-    pub fn of(outcome: Outcome) -> Result<Self, PartError> {
-        let Outcome {
+    pub fn of(outcome: EngineOutcome) -> Result<Self, PartError> {
+        let EngineOutcome {
             phases,
             overlapping,
             conduct,
@@ -124,7 +124,7 @@ impl RunPart {
 
     /// The results of the run whose parts are all merged here, with the curves of all its requests. `metrics` are the
     /// metrics that the parts measured.
-    pub fn into_outcome(self, metrics: &Metrics) -> Outcome {
+    pub fn into_outcome(self, metrics: &Metrics) -> EngineOutcome {
         let profiling = self.phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
         let first_start = profiling.filter_map(|phase| phase.records.first_start()).min();
         let sweep = |kind| sweep_line(kind, metrics, first_start);
@@ -143,7 +143,7 @@ impl RunPart {
             path,
             error: io::Error::other(format!("{sink}: {error}")),
         };
-        Outcome {
+        EngineOutcome {
             phases: self.phases.into_iter().map(with_curves).collect(),
             overlapping,
             conduct: self.conduct,

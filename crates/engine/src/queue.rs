@@ -12,13 +12,13 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire};
 
 /// A finished exchange, and the data for counting its prompt.
-pub(crate) struct Finished {
+pub(crate) struct FinishedExchange {
     pub(crate) exchange: Exchange,
     /// Set if the prompt can be counted by what it adds to the prompts before it.
     pub(crate) prompt: Option<Arc<PromptHistory>>,
 }
 
-impl Finished {
+impl FinishedExchange {
     /// Its approximate size in memory.
     pub(crate) fn held(&self) -> usize {
         let exchange = &self.exchange;
@@ -32,13 +32,13 @@ impl Finished {
     }
 }
 
-impl From<Exchange> for Finished {
+impl From<Exchange> for FinishedExchange {
     fn from(exchange: Exchange) -> Self {
         Self { exchange, prompt: None }
     }
 }
 
-impl Deref for Finished {
+impl Deref for FinishedExchange {
     type Target = Exchange;
 
     fn deref(&self) -> &Exchange {
@@ -49,7 +49,7 @@ impl Deref for Finished {
 /// An exchange, and when it came into the queue. The earlier is the smaller.
 pub(crate) struct Queued {
     pub(crate) at: MonoNs,
-    pub(crate) finished: Finished,
+    pub(crate) finished: FinishedExchange,
 }
 
 impl Ord for Queued {
@@ -121,7 +121,7 @@ impl Queue {
         (queue, arrivals)
     }
 
-    pub(crate) fn push(&self, exchange: Finished) {
+    pub(crate) fn push(&self, exchange: FinishedExchange) {
         let bytes = exchange.held();
         let phase = usize::from(exchange.tag.phase.0);
         self.arrived[phase].fetch_add(1, Relaxed);

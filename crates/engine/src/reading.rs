@@ -5,7 +5,7 @@
 //! is parsed twice. Both ways give the same result.
 
 use crate::failure_names;
-use aiperf_dialect::{Answer, Api, KnownMessages};
+use aiperf_dialect::{Api, KnownMessages, ResponseParser};
 use aiperf_transport::body::{self, Cursor};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{Watch, charset};
@@ -28,10 +28,10 @@ pub struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// An empty answer for a request that was sent at this instant.
-    pub(crate) fn answer(&self, sent: MonoNs) -> Answer {
-        let answer = Answer::new(self.api, sent);
-        if self.captures { answer.capturing(self.api) } else { answer }
+    /// An empty response for a request that was sent at this instant.
+    pub(crate) fn parser(&self, sent: MonoNs) -> ResponseParser {
+        let parser = ResponseParser::new(self.api, sent);
+        if self.captures { parser.capturing(self.api) } else { parser }
     }
 
     /// Parses a complete response.
@@ -43,29 +43,29 @@ impl Reading<'_> {
     pub(crate) fn read_as(&self, exchange: &Exchange, is_stream: bool) -> Parsed {
         let Decoded { exchange, failure } = encoding::decode(exchange, self.limit);
         let undecodable = failure.as_ref().map(failure_names::error_of);
-        let mut answer = self.answer(sent(&exchange.timeline));
+        let mut parser = self.parser(sent(&exchange.timeline));
         if is_stream {
             let mut on = true;
-            body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read));
+            body::for_each_span(&exchange, |read, span| on = on && parser.feed_stream(span, read));
             // If a stream broke off, its rest is half an event.
             if on && undecodable.is_none() {
-                answer.end_stream(exchange.timeline.end);
+                parser.end_stream(exchange.timeline.end);
             }
         } else if undecodable.is_some() {
             // A part of a single body is no response.
             return Parsed { last_response: exchange.timeline.end, error: undecodable, ..Parsed::default() };
         } else if charset::declares_bytes(&exchange) {
-            answer.feed_binary(last_read(&exchange.timeline));
+            parser.feed_binary(last_read(&exchange.timeline));
         } else {
             let bytes = body::collect(&exchange);
             match charset::text(&exchange, &bytes) {
-                Ok(text) => answer.feed_body(&text, last_read(&exchange.timeline)),
+                Ok(text) => parser.feed_body(&text, last_read(&exchange.timeline)),
                 Err(failure) => {
                     return Parsed { error: Some(failure_names::error_of(&failure)), ..Parsed::default() };
                 }
             }
         }
-        let mut parsed = answer.finish();
+        let mut parsed = parser.finish();
         parsed.error = parsed.error.or(undecodable);
         parsed
     }
@@ -78,9 +78,9 @@ impl Reading<'_> {
             return [None, None];
         }
         let Decoded { exchange, .. } = encoding::decode(exchange, self.limit);
-        let (mut answer, mut on) = (self.answer(sent(&exchange.timeline)), true);
-        body::for_each_span(&exchange, |read, span| on = on && answer.feed_stream(span, read));
-        let parsed = answer.finish();
+        let (mut parser, mut on) = (self.parser(sent(&exchange.timeline)), true);
+        body::for_each_span(&exchange, |read, span| on = on && parser.feed_stream(span, read));
+        let parsed = parser.finish();
         [parsed.reasoning_text, parsed.output_text]
     }
 }
@@ -118,7 +118,7 @@ enum State {
 }
 
 struct Stream {
-    answer: Answer,
+    parser: ResponseParser,
     cursor: Cursor,
     /// No error event has ended the stream.
     is_on: bool,
@@ -127,11 +127,11 @@ struct Stream {
 impl Stream {
     /// Parses the bytes that arrived. Returns when the first content arrived, if they contain any.
     fn take(&mut self, exchange: &Exchange) -> Option<MonoNs> {
-        let Self { answer, cursor, is_on } = self;
+        let Self { parser, cursor, is_on } = self;
         let mut first = None;
         cursor.visit(exchange, |read, span| {
-            *is_on = *is_on && answer.feed_stream(span, read);
-            if first.is_none() && answer.has_content() {
+            *is_on = *is_on && parser.feed_stream(span, read);
+            if first.is_none() && parser.has_content() {
                 first = Some(read.at);
             }
         });
@@ -153,7 +153,7 @@ impl<'a> LiveReading<'a> {
 
     /// Calls `first_content` once, as soon as the first content has arrived.
     #[must_use]
-    pub fn telling(mut self, first_content: impl FnOnce(MonoNs) + 'a) -> Self {
+    pub fn on_first_content(mut self, first_content: impl FnOnce(MonoNs) + 'a) -> Self {
         self.first_content = Some(Box::new(first_content));
         self
     }
@@ -166,12 +166,12 @@ impl<'a> LiveReading<'a> {
         let has_failed = exchange.failure.is_some() || !exchange.is_success();
         let mut parsed = match self.state {
             State::Stream(stream) => {
-                let Stream { mut answer, is_on, .. } = *stream;
+                let Stream { mut parser, is_on, .. } = *stream;
                 // If a stream broke off, its rest is half an event.
                 if is_on && !has_failed {
-                    answer.end_stream(exchange.timeline.end);
+                    parser.end_stream(exchange.timeline.end);
                 }
-                answer.finish()
+                parser.finish()
             }
             // A part of a single body is no response.
             State::Begun | State::Whole if has_failed => Parsed::default(),
@@ -184,8 +184,8 @@ impl<'a> LiveReading<'a> {
         if has_failed {
             return reply;
         }
-        if let (Some(tell), Some(first)) = (self.first_content, parsed.content.first()) {
-            tell(first.at);
+        if let (Some(notify), Some(first)) = (self.first_content, parsed.content.first()) {
+            notify(first.at);
         }
         exchange.parsed = Some(Box::new(parsed));
         reply
@@ -203,20 +203,20 @@ impl Watch for LiveReading<'_> {
             self.state = match is_stream {
                 false => State::Whole,
                 true => {
-                    let answer = self.reading.answer(sent(timeline));
-                    let answer = match &self.known {
-                        Some(known) => answer.knowing(known.clone()),
-                        None => answer,
+                    let parser = self.reading.parser(sent(timeline));
+                    let parser = match &self.known {
+                        Some(known) => parser.knowing(known.clone()),
+                        None => parser,
                     };
-                    State::Stream(Box::new(Stream { answer, cursor: Cursor::default(), is_on: true }))
+                    State::Stream(Box::new(Stream { parser, cursor: Cursor::default(), is_on: true }))
                 }
             };
         }
         let State::Stream(stream) = &mut self.state else { return };
         if let Some(at) = stream.take(exchange)
-            && let Some(tell) = self.first_content.take()
+            && let Some(notify) = self.first_content.take()
         {
-            tell(at);
+            notify(at);
         }
     }
 }
@@ -264,14 +264,14 @@ mod tests {
     fn the_first_content_is_reported_before_the_rest_arrives() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (tell, told) = mpsc::channel();
+        let (send, received) = mpsc::channel();
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             assert!(stream.read(&mut [0; 1 << 12]).unwrap() > 0);
             let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
             let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
             stream.write_all(format!("{head}: hello\n\n{chunk}").as_bytes()).unwrap();
-            let at = told.recv_timeout(Duration::from_secs(10));
+            let at = received.recv_timeout(Duration::from_secs(10));
             stream.write_all(chunk.as_bytes()).unwrap();
             at
         });
@@ -279,7 +279,7 @@ mod tests {
         endpoint.streaming = true;
         let api = Api::new(&endpoint, "m").unwrap();
         let mut live = LiveReading::new(Reading { api: &api, limit: 1 << 20, captures: true })
-            .telling(|at| tell.send(at).unwrap());
+            .on_first_content(|at| send.send(at).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut exchange = runtime.block_on(async {
             let client = client(port, Reuse::Always, 1 << 20);

@@ -17,7 +17,7 @@ use crate::recording::live_judge::LiveJudge;
 use crate::recording::looks::{self, Looker};
 use crate::recording::record::Reader;
 use crate::recording::record_thread::{self, Mailboxes};
-use crate::recording::recorder::{CountingTime, Findings, RecordContext, Recorder};
+use crate::recording::recorder::{CountingTime, RecordContext, RecordTotals, Recorder};
 use crate::recording::shelf::Shelf;
 use crate::recording::sinks::{OrderedSinks, RecordSink, SinkFailure, SinkWriter};
 use crate::requests::Requests;
@@ -36,7 +36,7 @@ use aiperf_plan::{PhasePlan, Plan, Timestamps, WorkerPriority};
 use aiperf_tokenize::Tokenizers;
 use aiperf_transport::clock::{mono_now, read_cost};
 use aiperf_transport::stamp::keep_stamping;
-use aiperf_transport::{AnswerBudget, ConnectPace, from_plan};
+use aiperf_transport::{ConnectPace, ResponseBudget, from_plan};
 use aiperf_types::{Histograms, LogLevel, PhaseId, PhaseKind, PhaseProgress, RunEvent, WallAnchor, WallNs};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -70,7 +70,7 @@ pub struct Setup {
 }
 
 /// The results of a run.
-pub struct Outcome {
+pub struct EngineOutcome {
     /// The phases that started, in the order of the plan, which is the order of their starts. They may overlap.
     pub phases: Vec<PhaseOutcome>,
     /// The curves of all phases of a kind together, if these phases may have overlapped.
@@ -125,7 +125,7 @@ pub struct PhaseOutcome<R = Accumulator> {
     pub records: R,
 }
 
-impl Outcome {
+impl EngineOutcome {
     /// The costs of reading and sending, over the profiling phases.
     pub fn quality(&self) -> Quality {
         let profiling = self.phases.iter().filter(|phase| phase.id.kind == PhaseKind::Profiling);
@@ -145,7 +145,7 @@ pub fn check(plan: &Plan) -> Result<(), EngineError> {
 }
 
 /// Runs a plan to its end, or until it is stopped.
-pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
+pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
     let sizing = Sizing::of(Demand::of(&setup.plan), Machine::here())?;
     let stamping = match (setup.plan.runtime.timestamps, keep_stamping()) {
         (Timestamps::Kernel, Err(error)) => return Err(EngineError::NoStamps(error)),
@@ -161,7 +161,7 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
     let can_run_out = plan.peak_in_flight().is_none_or(|peak| peak > sizing.connections);
     let places = || Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
     let places = can_run_out.then(places);
-    let budget = Arc::new(AnswerBudget::new(plan.endpoint.http.kept_bodies_limit));
+    let budget = Arc::new(ResponseBudget::new(plan.endpoint.http.kept_bodies_limit));
     let shared = Shared { connect: from_plan::connect_settings(&plan)?, places, budget };
     let counters = AllCounters::of(sizing.workers);
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
@@ -288,18 +288,18 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         format!("{what}, please wait for the results to be processed (currently {done} of {all} records processed)..."),
     );
     queue.close();
-    let Coordinated { findings, failures, stalls, relief } =
+    let Coordinated { totals, failures, stalls, relief } =
         coordinator.join().map_err(|_| EngineError::Panicked("record coordinator"))?;
     // If it panicked, nothing is known of its looks.
     let samples = looker.map(|looker| looker.join().unwrap_or_default());
     // A writer that panicked has left a failure.
     writers.into_iter().for_each(|writer| drop(writer.join()));
-    let (mut findings, dead) = collect(findings, record_threads);
-    let histograms = findings.histograms.take();
+    let (mut totals, dead) = collect(totals, record_threads);
+    let histograms = totals.histograms.take();
     let histograms = histograms.map(|all| Arc::new(Histograms { at: mono_now(), histograms: all.histograms() }));
     load.events.emit(RunEvent::RecordsComplete(histograms));
-    let lost = Lost { records: findings.lost.iter().sum(), record_threads: dead };
-    for (phase, records) in findings.phases.iter_mut().enumerate() {
+    let lost = Lost { records: totals.lost.iter().sum(), record_threads: dead };
+    for (phase, records) in totals.phases.iter_mut().enumerate() {
         context.sweeps.finish(phase, records);
     }
     let Driven { conductor, holds: (holds, held), clocks, found, found_of_conductor } = driven?;
@@ -324,9 +324,9 @@ pub fn run(setup: Setup) -> Result<Outcome, EngineError> {
         steal_share: disturbance.steal_share(),
         throttled: disturbance.throttled(),
     };
-    let counting_was_stopped = findings.quality.iter().any(Quality::was_stopped);
-    Ok(Outcome {
-        phases: phase_outcomes(&phases, conductor.phase_runs(), findings, &queue, samples.as_deref(), anchor),
+    let counting_was_stopped = totals.quality.iter().any(Quality::was_stopped);
+    Ok(EngineOutcome {
+        phases: phase_outcomes(&phases, conductor.phase_runs(), totals, &queue, samples.as_deref(), anchor),
         overlapping: context.sweeps.take_joint(),
         conduct,
         was_stopped: was_cut_short || given_up.is_some() || counting_was_stopped,
@@ -390,12 +390,12 @@ fn spawn<T: Send + 'static>(name: String, work: impl FnOnce() -> T + Send + 'sta
 fn phase_outcomes(
     phases: &[PhaseTrack],
     runs: Vec<Option<PhaseRun>>,
-    findings: Findings,
+    totals: RecordTotals,
     queue: &Queue,
     samples: Option<&[Sample]>,
     anchor: WallAnchor,
 ) -> Vec<PhaseOutcome> {
-    let Findings { phases: records, quality, lost, .. } = findings;
+    let RecordTotals { phases: records, quality, lost, .. } = totals;
     let outcome = |((run, phase), (records, quality)): ((Option<PhaseRun>, &PhaseTrack), (Accumulator, Quality))| {
         let (run, index) = (run?, usize::from(phase.id.index));
         Some(PhaseOutcome {
@@ -423,8 +423,8 @@ fn reached(phase: &PhaseTrack, samples: Option<&[Sample]>, ended: bool) -> Optio
     Some(sample.reached(ended))
 }
 
-/// The findings of all threads, and how many threads panicked before they could return theirs.
-fn collect(first: Findings, record_threads: Vec<JoinHandle<Findings>>) -> (Findings, usize) {
+/// The totals of all threads, and how many threads panicked before they could return theirs.
+fn collect(first: RecordTotals, record_threads: Vec<JoinHandle<RecordTotals>>) -> (RecordTotals, usize) {
     record_threads.into_iter().fold((first, 0), |(all, dead), thread| match thread.join() {
         Ok(part) => (all.merge(part), dead),
         Err(_) => (all, dead + 1),

@@ -6,18 +6,18 @@ use tokio::sync::Notify;
 
 /// Ends a run early: sending stops, requests in flight are cancelled, all results are written.
 #[derive(Clone, Default)]
-pub struct Stop(Arc<Wish>);
+pub struct Stop(Arc<StopState>);
 
 /// The state of a stop request.
 #[derive(Default)]
-struct Wish {
+struct StopState {
     is_stopped: AtomicBool,
     notify: Notify,
     /// Runs that stop when this one stops.
-    children: Mutex<Vec<Weak<Wish>>>,
+    children: Mutex<Vec<Weak<StopState>>>,
 }
 
-impl Wish {
+impl StopState {
     fn stop(&self) {
         self.is_stopped.store(true, Ordering::Release);
         self.notify.notify_waiters();

@@ -111,18 +111,18 @@ pub(crate) fn stream(texts: &[&str]) -> Vec<u8> {
     format!("{head}: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// Serves every connection, request by request. `answer` makes the response from the number of the connection and the
+/// Serves every connection, request by request. `respond` makes the response from the number of the connection and the
 /// request, head and body. An empty response is silence.
-pub(crate) fn serve(answer: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> u16 {
+pub(crate) fn serve(respond: impl Fn(usize, &str) -> Vec<u8> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let answer = Arc::new(answer);
+    let respond = Arc::new(respond);
     std::thread::spawn(move || {
         for (number, mut stream) in listener.incoming().flatten().enumerate() {
-            let answer = answer.clone();
+            let respond = respond.clone();
             std::thread::spawn(move || {
                 while let Some(request) = read_request(&mut stream) {
-                    if stream.write_all(&answer(number, &request)).is_err() {
+                    if stream.write_all(&respond(number, &request)).is_err() {
                         return;
                     }
                 }

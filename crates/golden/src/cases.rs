@@ -3,7 +3,7 @@
 //! A crate with many cases has a test binary `cases` without the usual harness. Its `main` hands a list of trials to
 //! [`main`].
 
-use crate::{Kind, is_own_root, name};
+use crate::{GoldenKind, is_own_root, name};
 use libtest_mimic::{Arguments, Completion};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub struct Cases {
 }
 
 impl Cases {
-    pub fn of(kind: &Kind) -> Self {
+    pub fn of(kind: &GoldenKind) -> Self {
         Self { kind: kind.name, names: BTreeMap::new(), trials: Vec::new(), has_run: false }
     }
 
@@ -83,7 +83,7 @@ impl Cases {
     }
 }
 
-impl Kind {
+impl GoldenKind {
     /// Every case of this kind as a trial.
     pub fn trials(
         &self,
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::Found;
 
-    const KIND: Kind = Kind { name: "PAGE", areas: &[], readers: &[], found: Found::Named };
+    const KIND: GoldenKind = GoldenKind { name: "PAGE", areas: &[], readers: &[], found: Found::Named };
 
     /// The names of trials, and how a run of them ends: passed, failed, ignored.
     fn outcome(trials: Vec<Trial>) -> (Vec<String>, [u64; 3]) {

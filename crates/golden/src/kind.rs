@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// A row of the table in `kinds`.
 #[derive(Debug)]
-pub struct Kind {
+pub struct GoldenKind {
     /// Its name in the table.
     pub name: &'static str,
     /// The folders it lies in; the files or folders themselves where tests open them by name.
@@ -29,7 +29,7 @@ pub enum Found {
     Named,
 }
 
-impl Kind {
+impl GoldenKind {
     /// Whether a case looks so.
     pub fn is(&self, case: &Value) -> bool {
         matches!(self.found, Found::Case(shape) if shape(case))

@@ -10,7 +10,7 @@
 //!
 //! # Layout
 //! - [`kinds`]: the table of all kinds of golden data
-//! - `kind`: a row of it ([`Kind`]): how it is known, who reads it, and how its cases run
+//! - `kind`: a row of it ([`GoldenKind`]): how it is known, who reads it, and how its cases run
 //! - `area`: where cases are ([`Area`], [`CaseList`], [`own_path`]); what a case looks like ([`Shape`], [`has`]); a
 //!   decision that holds for every kind of text ([`skips_mark`])
 //! - `whole_file`: files that are read as a whole ([`GoldenFile`])
@@ -33,7 +33,7 @@ mod whole_file;
 
 use area::root;
 pub use area::{Area, CaseList, Shape, has, is_own_root, name, own_path, skips_mark};
-pub use kind::{Found, Kind};
+pub use kind::{Found, GoldenKind};
 pub use numbers::respelled;
 pub use tally::Tally;
 pub use whole_file::GoldenFile;

@@ -1,12 +1,12 @@
 //! The table of kinds against the data, and against the crates whose tests read it.
 
 use crate::kind::files_below;
-use crate::{Found, GoldenFile, Kind, is_own_root, kinds, root};
+use crate::{Found, GoldenFile, GoldenKind, is_own_root, kinds, root};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Files below a root that no kind reads, and kinds that have no file there.
-fn faults(root: &Path, kinds: &[&Kind]) -> Vec<String> {
+fn faults(root: &Path, kinds: &[&GoldenKind]) -> Vec<String> {
     let files: Vec<GoldenFile> = files_below(root).into_iter().map(GoldenFile::read).collect();
     let unread = files.iter().filter(|file| !kinds.iter().any(|kind| kind.reads(root, file)));
     let empty = kinds.iter().filter(|kind| !files.iter().any(|file| kind.reads(root, file)));
@@ -16,7 +16,7 @@ fn faults(root: &Path, kinds: &[&Kind]) -> Vec<String> {
 }
 
 /// Kinds that a crate is listed to read and does not name.
-fn unnamed(kinds: &[&Kind], sources: impl Fn(&str) -> String) -> Vec<String> {
+fn unnamed(kinds: &[&GoldenKind], sources: impl Fn(&str) -> String) -> Vec<String> {
     let mut of_crate: BTreeMap<&str, String> = BTreeMap::new();
     let mut found = Vec::new();
     for kind in kinds {
@@ -74,14 +74,19 @@ mod can_fail {
     use super::*;
     use crate::has;
 
-    const CASES: Kind =
-        Kind { name: "CASES", areas: &["area"], readers: &["reader"], found: Found::Case(|case| has(case, "input")) };
-    const LISTS: Kind = Kind { name: "LISTS", found: Found::List(|cases| cases.len() == 2), ..CASES };
-    const PAGES: Kind = Kind { name: "PAGES", found: Found::Whole(|file| file.text.starts_with("HTTP")), ..CASES };
-    const NAMED: Kind = Kind { name: "NAMED", areas: &["area/one.bin"], found: Found::Named, ..CASES };
+    const CASES: GoldenKind = GoldenKind {
+        name: "CASES",
+        areas: &["area"],
+        readers: &["reader"],
+        found: Found::Case(|case| has(case, "input")),
+    };
+    const LISTS: GoldenKind = GoldenKind { name: "LISTS", found: Found::List(|cases| cases.len() == 2), ..CASES };
+    const PAGES: GoldenKind =
+        GoldenKind { name: "PAGES", found: Found::Whole(|file| file.text.starts_with("HTTP")), ..CASES };
+    const NAMED: GoldenKind = GoldenKind { name: "NAMED", areas: &["area/one.bin"], found: Found::Named, ..CASES };
 
     /// The faults of a root with these files in its area.
-    fn faults_of(files: &[(&str, &str)], kinds: &[&Kind]) -> Vec<String> {
+    fn faults_of(files: &[(&str, &str)], kinds: &[&GoldenKind]) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = root.path().join("area").join(name);

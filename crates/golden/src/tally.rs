@@ -1,6 +1,6 @@
 //! What became of the cases of a test.
 
-use crate::{CaseList, Kind, is_own_root, name};
+use crate::{CaseList, GoldenKind, is_own_root, name};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn of(kind: &Kind) -> Self {
+    pub fn of(kind: &GoldenKind) -> Self {
         let (kinds, failures, skipped) = (vec![(kind.name, 0)], Vec::new(), BTreeMap::new());
         Self { kinds, failures, skipped, why_none: None }
     }
@@ -28,7 +28,7 @@ impl Tally {
     }
 
     /// Counts the cases that follow as cases of this kind.
-    pub fn begin(&mut self, kind: &Kind) {
+    pub fn begin(&mut self, kind: &GoldenKind) {
         let known = self.kinds.iter().position(|(name, _)| *name == kind.name);
         let current = known.map_or((kind.name, 0), |at| self.kinds.remove(at));
         self.kinds.push(current);
@@ -47,7 +47,7 @@ impl Tally {
     /// Runs the cases of these lists that are of a kind; `skip` gives the reason where one cannot be run.
     pub fn run_lists(
         &mut self,
-        kind: &Kind,
+        kind: &GoldenKind,
         lists: &[CaseList],
         skip: impl Fn(&Value) -> Option<String>,
         check: impl Fn(&Value),
@@ -105,7 +105,7 @@ impl Tally {
     }
 }
 
-impl Kind {
+impl GoldenKind {
     /// Runs every case of this kind, and reports the result.
     #[track_caller]
     pub fn run(&self, skip: impl Fn(&Value) -> Option<String>, check: impl Fn(&Value)) {
@@ -129,9 +129,9 @@ mod tests {
     use serde_json::json;
     use std::path::PathBuf;
 
-    const NUMBER: Kind =
-        Kind { name: "NUMBER", areas: &[], readers: &[], found: Found::Case(|case| has(case, "number")) };
-    const TEXT: Kind = Kind { name: "TEXT", ..NUMBER };
+    const NUMBER: GoldenKind =
+        GoldenKind { name: "NUMBER", areas: &[], readers: &[], found: Found::Case(|case| has(case, "number")) };
+    const TEXT: GoldenKind = GoldenKind { name: "TEXT", ..NUMBER };
 
     fn list(content: Value) -> CaseList {
         CaseList { path: PathBuf::from("any.json"), content }

@@ -65,7 +65,7 @@ pub use registry::docs::{self, markdown, registry_json};
 pub use registry::families::DEGRADED_LAG_MS;
 pub use registry::flags::Flags;
 pub use registry::instrument::{self, Instrument};
-pub use registry::metric::{self, ConsoleGroup, Kind, Metric};
+pub use registry::metric::{self, ConsoleGroup, Metric, MetricType};
 pub use registry::unit::Unit;
 pub use run::check::{CONTEXT_OVERFLOW_PHRASES, invalid_result, reports_context_overflow};
 pub use run::error_type::ErrorType;

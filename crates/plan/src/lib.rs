@@ -25,7 +25,7 @@
 //! - [`nearest`]: the name that a user meant, for messages
 //! - [`form`]: plans for other machines, and plans for people without secrets; [`run_config`]: the plan of one run of
 //!   several, to recognise a complete run
-//! - `secret_places`: the places of a plan that contain secrets; [`redact`]: how secrets are found and hidden
+//! - `secret_places`: the places of a plan that contain secrets
 //!
 //! # Invariants
 //! - The crate is pure: no socket, no clock, no file, no async. It knows no flag and no file format.

@@ -18,21 +18,21 @@ use support::{empty_run, record_run};
 
 const RECORDS: u64 = 20_000;
 
-struct Answers {
+struct ResponseShape {
     name: &'static str,
     chunks: u64,
     /// Chunks per read.
     burst: u64,
 }
 
-const ANSWERS: [Answers; 2] = [
-    Answers { name: "32 chunks in bursts", chunks: 32, burst: 12 },
-    Answers { name: "100 chunks one by one", chunks: 100, burst: 1 },
+const RESPONSE_SHAPES: [ResponseShape; 2] = [
+    ResponseShape { name: "32 chunks in bursts", chunks: 32, burst: 12 },
+    ResponseShape { name: "100 chunks one by one", chunks: 100, burst: 1 },
 ];
 
-fn records(answers: &Answers) -> Vec<(RecordMeta, Measured)> {
+fn records(shape: &ResponseShape) -> Vec<(RecordMeta, Measured)> {
     let mut noise = Noise(1);
-    let record = |number| streamed_in_bursts(number, answers.chunks, answers.burst, &mut noise);
+    let record = |number| streamed_in_bursts(number, shape.chunks, shape.burst, &mut noise);
     (0..RECORDS).map(record).collect()
 }
 
@@ -74,13 +74,13 @@ fn records_parquet(c: &mut Criterion) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut group = c.benchmark_group("records parquet");
     group.throughput(Throughput::Elements(RECORDS)).sample_size(10);
-    for answers in &ANSWERS {
-        let records = records(answers);
+    for shape in &RESPONSE_SHAPES {
+        let records = records(shape);
         let file = open(dir.path(), &run);
         let rows = rows(&file, &run, &records);
         let (of_row, of_file) = (rows.iter().map(Vec::len).sum::<usize>() as u64, write(file, &rows, &result));
-        println!("{}: {} bytes a row, {} in the file", answers.name, of_row / RECORDS, of_file / RECORDS);
-        group.bench_function(answers.name, |b| {
+        println!("{}: {} bytes a row, {} in the file", shape.name, of_row / RECORDS, of_file / RECORDS);
+        group.bench_function(shape.name, |b| {
             let open = || open(dir.path(), &run);
             b.iter_batched(open, |file| write(file, black_box(&rows), &result), BatchSize::PerIteration);
         });

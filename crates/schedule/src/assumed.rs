@@ -1,4 +1,4 @@
-//! A server that is only assumed: how long its answers would take.
+//! A server that is only assumed: how long its responses would take.
 
 use aiperf_plan::Draws;
 use aiperf_plan::draw::Purpose;
@@ -6,7 +6,7 @@ use aiperf_types::Nanos;
 use rand_distr::{Distribution, LogNormal, Normal};
 use std::str::FromStr;
 
-/// No answer takes less, so that time passes whatever is assumed.
+/// No response takes less, so that time passes whatever is assumed.
 const SHORTEST_NS: f64 = 1_000.0;
 /// None takes more than a day, so that virtual time has an end.
 const LONGEST_NS: f64 = 86_400e9;
@@ -92,13 +92,13 @@ impl AssumedTime {
 
 /// What a server is assumed to do with the requests of one phase: functions of the seed and the request's number.
 #[derive(Clone, Debug)]
-pub(crate) struct Answers {
+pub(crate) struct ResponseTimes {
     server: AssumedServer,
     ttft: Purpose,
     latency: Purpose,
 }
 
-impl Answers {
+impl ResponseTimes {
     pub(crate) fn of_phase(server: AssumedServer, draws: &Draws, phase: usize) -> Self {
         let purpose = |of: &str| draws.purpose(&format!("rehearsal.{of}:{phase}"));
         Self { server, ttft: purpose("ttft"), latency: purpose("latency") }
@@ -115,16 +115,16 @@ impl Answers {
 mod tests {
     use super::*;
 
-    fn answers(ttft: &str, latency: &str) -> Answers {
+    fn response_times(ttft: &str, latency: &str) -> ResponseTimes {
         let time = |text: &str| text.parse().expect("a time");
         let server = AssumedServer { ttft: time(ttft), latency: time(latency) };
-        Answers::of_phase(server, &Draws::new(Some(1), ""), 0)
+        ResponseTimes::of_phase(server, &Draws::new(Some(1), ""), 0)
     }
 
     #[test]
     fn a_number_is_milliseconds_and_a_first_content_comes_no_later_than_the_end() {
-        assert_eq!(answers("20", "250.5").times(7), (Nanos(20_000_000), Nanos(250_500_000)));
-        assert_eq!(answers("300", "250").times(7).0, Nanos(250_000_000));
+        assert_eq!(response_times("20", "250.5").times(7), (Nanos(20_000_000), Nanos(250_500_000)));
+        assert_eq!(response_times("300", "250").times(7).0, Nanos(250_000_000));
     }
 
     #[test]
@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn drawn_times_have_their_mean_and_deviation_and_depend_on_the_request_alone() {
         for latency in ["normal:200,50", "lognormal:200,50"] {
-            let answers = answers("10", latency);
-            let drawn: Vec<f64> = (0..20_000).map(|number| answers.times(number).1.as_millis_f64()).collect();
-            assert_eq!(answers.times(17).1.as_millis_f64(), drawn[17]);
+            let response_times = response_times("10", latency);
+            let drawn: Vec<f64> = (0..20_000).map(|number| response_times.times(number).1.as_millis_f64()).collect();
+            assert_eq!(response_times.times(17).1.as_millis_f64(), drawn[17]);
             let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
             let variance = drawn.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
             assert!((mean - 200.0).abs() < 2.0, "{latency}: mean {mean}");
@@ -149,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn time_passes_whatever_is_drawn_and_no_answer_takes_more_than_a_day() {
-        let answers_of = |latency| answers("1", latency);
-        let (short, long) = (answers_of("normal:0.001,100"), answers_of("lognormal:86400s,86400s"));
+    fn time_passes_whatever_is_drawn_and_no_response_takes_more_than_a_day() {
+        let times_of = |latency| response_times("1", latency);
+        let (short, long) = (times_of("normal:0.001,100"), times_of("lognormal:86400s,86400s"));
         assert!((0..1000).all(|number| short.times(number).1 >= Nanos(1000)));
         assert!((0..1000).all(|number| long.times(number).1 <= Nanos(86_400_000_000_000)));
     }

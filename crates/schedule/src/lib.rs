@@ -63,7 +63,7 @@ pub use message::{Action, Dispatch, Draw, Event, Identity, OrderId, PhaseEnd, Re
 pub use phase::PhaseState;
 pub use ramp::LimitSteps;
 pub use rate_curve::RateCurve;
-pub use rehearsal::{Answered, Rehearsal, RehearsalEvent, RehearsalKind};
+pub use rehearsal::{Rehearsal, RehearsalEvent, RehearsalKind, RehearsedRequest};
 pub use sampler::Sampler;
 pub use schedule::Schedule;
 pub use setup::Setup;

@@ -5,13 +5,13 @@ use aiperf_types::{MonoNs, Nanos, PhaseIndex, PhaseProgress};
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A request came back, and its answer ended at an instant that may be before it was looked at: what follows after
-    /// a delay counts from there. What names a request that is not in flight changes nothing.
+    /// A request came back, and its response ended at an instant that may be before it was looked at: what follows
+    /// after a delay counts from there. What names a request that is not in flight changes nothing.
     Returned { session: u64, turn: u32, end: RequestEnd, at: MonoNs },
     /// The first content of a request came: once for each with [`Dispatch::awaits_first_content`].
     FirstContent { session: u64, turn: u32 },
     /// What had to be done before a phase is done.
-    HooksAnswered(PhaseIndex),
+    HooksDone(PhaseIndex),
     /// Records of a phase were computed, in order of completion: so many without an error, then so many with one.
     Recorded { phase: PhaseIndex, answered: u64, failed: u64 },
     /// A phase has measured enough: it sends no more, as if its number of requests was reached.

@@ -3,7 +3,7 @@
 //!
 //! What is kept is what is in flight, so a rehearsal takes no more memory for a longer run.
 
-use crate::assumed::{Answers, AssumedServer};
+use crate::assumed::{AssumedServer, ResponseTimes};
 use crate::message::{Action, Dispatch, Event, PhaseEnd, RequestEnd};
 use crate::phase::PhaseState;
 use crate::schedule::Schedule;
@@ -31,15 +31,15 @@ pub enum RehearsalKind {
     /// So many requests are dropped, because their time came and no slot was free.
     Missed(PhaseIndex, u64),
     /// The first content of a request comes.
-    FirstContent(Answered),
-    Returned(Answered, RequestEnd),
+    FirstContent(RehearsedRequest),
+    Returned(RehearsedRequest, RequestEnd),
     SendingComplete(PhaseIndex, PhaseProgress),
     Complete(PhaseIndex, PhaseEnd, PhaseProgress),
 }
 
 /// A request that something comes of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct RehearsedRequest {
     pub phase: PhaseIndex,
     pub session: u64,
     pub turn: u32,
@@ -58,7 +58,7 @@ enum Due {
 
 #[derive(Clone, Copy, Debug)]
 struct InFlight {
-    answered: Answered,
+    rehearsed: RehearsedRequest,
     /// How it ends, unless it is cancelled.
     end: RequestEnd,
     awaits_first_content: bool,
@@ -71,7 +71,7 @@ type Waiting = BinaryHeap<Reverse<(MonoNs, u64, Due, u64)>>;
 #[derive(Debug)]
 pub struct Rehearsal {
     schedule: Schedule,
-    answers: Vec<Answers>,
+    response_times: Vec<ResponseTimes>,
     now: MonoNs,
     deadline: Option<MonoNs>,
     waiting: Waiting,
@@ -93,7 +93,7 @@ impl Rehearsal {
         let phases = 0..setup.phases.len();
         Self {
             missed: vec![0; phases.len()],
-            answers: phases.map(|phase| Answers::of_phase(server, &setup.draws, phase)).collect(),
+            response_times: phases.map(|phase| ResponseTimes::of_phase(server, &setup.draws, phase)).collect(),
             schedule: Schedule::new(Setup { asks_hooks: false, ..setup }),
             now: START,
             deadline: None,
@@ -139,7 +139,7 @@ impl Rehearsal {
             self.now = self.now.max(next);
         }
         self.is_begun = true;
-        let event = self.answer();
+        let event = self.next_event();
         // A wake for nothing: what came is no event of the schedule.
         if event.is_none() && self.deadline.is_some_and(|deadline| deadline > self.now) {
             return true;
@@ -153,22 +153,22 @@ impl Rehearsal {
     }
 
     /// What the server has done by now, if it is an event of the schedule.
-    fn answer(&mut self) -> Option<Event> {
+    fn next_event(&mut self) -> Option<Event> {
         while self.waiting.peek().is_some_and(|Reverse((at, ..))| *at <= self.now) {
             let Reverse((_, _, due, session)) = self.waiting.pop()?;
             let Some(request) = self.in_flight.get_mut(&session) else { continue };
-            request.answered.has_content |= due == Due::FirstContent;
-            let (request, turn) = (*request, request.answered.turn);
+            request.rehearsed.has_content |= due == Due::FirstContent;
+            let (request, turn) = (*request, request.rehearsed.turn);
             match due {
                 Due::FirstContent => {
-                    self.note(RehearsalKind::FirstContent(request.answered));
+                    self.note(RehearsalKind::FirstContent(request.rehearsed));
                     if request.awaits_first_content {
                         return Some(Event::FirstContent { session, turn });
                     }
                 }
                 Due::Return => {
                     self.in_flight.remove(&session);
-                    self.note(RehearsalKind::Returned(request.answered, request.end));
+                    self.note(RehearsalKind::Returned(request.rehearsed, request.end));
                     return Some(Event::Returned { session, turn, end: request.end, at: self.now });
                 }
             }
@@ -194,16 +194,17 @@ impl Rehearsal {
 
     fn send(&mut self, dispatch: Dispatch) {
         let Dispatch { phase, session, turn, .. } = dispatch;
-        let (ttft, latency) = self.answers[usize::from(phase.0)].times(dispatch.number);
+        let (ttft, latency) = self.response_times[usize::from(phase.0)].times(dispatch.number);
         // One that is given up on purpose fails when it is.
         let (after, end) = match dispatch.cancel_after {
             Some(given_up) if given_up < latency => (given_up, RequestEnd::Failed),
             _ => (latency, RequestEnd::Answered),
         };
-        let answered = Answered { phase, session, turn, is_last: dispatch.is_last(), has_content: false };
+        let rehearsed = RehearsedRequest { phase, session, turn, is_last: dispatch.is_last(), has_content: false };
         let number = self.sent;
         self.sent += 1;
-        self.in_flight.insert(session, InFlight { answered, end, awaits_first_content: dispatch.awaits_first_content });
+        self.in_flight
+            .insert(session, InFlight { rehearsed, end, awaits_first_content: dispatch.awaits_first_content });
         if ttft <= after {
             self.waiting.push(Reverse((self.now.plus(ttft), number, Due::FirstContent, session)));
         }
@@ -215,7 +216,7 @@ impl Rehearsal {
     fn cancel(&mut self, phase: PhaseIndex) {
         let waiting = std::mem::take(&mut self.waiting).into_vec();
         let (cut, kept): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|Reverse((.., session))| {
-            self.in_flight.get(session).is_some_and(|request| request.answered.phase == phase)
+            self.in_flight.get(session).is_some_and(|request| request.rehearsed.phase == phase)
         });
         self.waiting = Waiting::from(kept);
         for Reverse((_, number, due, session)) in cut {

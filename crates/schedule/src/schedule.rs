@@ -115,7 +115,7 @@ impl Schedule {
             }
             Event::Hold => self.held = true,
             Event::Release => self.held = false,
-            Event::HooksAnswered(phase) => {
+            Event::HooksDone(phase) => {
                 if self.gate == Gate::Asked && usize::from(phase.0) == self.next {
                     self.gate = Gate::Open;
                 }
@@ -147,7 +147,7 @@ impl Schedule {
         }
     }
 
-    /// A request came back, whose answer ended then. One that its phase gave up, or that came back before, changes
+    /// A request came back, whose response ended then. One that its phase gave up, or that came back before, changes
     /// nothing.
     fn take_back(&mut self, ended: MonoNs, number: u64, turn: u32, end: RequestEnd) {
         let Some(session) = self.sessions.in_flight(number, turn) else { return };

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
-use crate::apis::{APIS, Answer, Api, Ask, Finish, Jobs, Length, Output, Pen, Route, Span, Streams, accepts_events};
+use crate::apis::{
+    APIS, Api, Ask, Finish, Jobs, Length, Output, Pen, PlannedResponse, Route, Span, Streams, accepts_events,
+};
 use crate::config::SimConfig;
 use crate::http::{Fields, Head, Heads, LAST_CHUNK, Request, Status, join, write_chunk};
-use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
+use crate::metrics::{FinishReason, Metrics, RequestLabels, RequestSizes, RequestTimes};
 use crate::script::Script;
 use crate::vocabulary;
 
@@ -48,14 +50,14 @@ impl CannedResponses {
     }
 
     /// The whole response to a request.
-    pub(crate) fn answer(&mut self, route: Route, request: &Request<'_>) -> &[u8] {
+    pub(crate) fn response(&mut self, route: Route, request: &Request<'_>) -> &[u8] {
         let streamed = self.count(route, request);
         let canned = &self.canned[route.index];
         if streamed { &canned.stream } else { &canned.whole }
     }
 
     /// The head and body of a response, without framing.
-    pub(crate) fn answer_parts(&mut self, route: Route, request: &Request<'_>) -> (Head<'static>, &[u8]) {
+    pub(crate) fn response_parts(&mut self, route: Route, request: &Request<'_>) -> (Head<'static>, &[u8]) {
         let streamed = self.count(route, request);
         let canned = &self.canned[route.index];
         if streamed {
@@ -103,9 +105,9 @@ impl CannedResponses {
             metrics.inter_token_latency.observe_many(0.0, u64::from(generated.saturating_sub(1)) * times);
             let sizes =
                 RequestSizes { prompt_tokens: PROMPT_TOKENS, generated, choices: 1, n: 1, max_tokens: generated };
-            metrics.record_completed(Finished::Length, sizes, RequestTimes::default(), times);
+            metrics.record_completed(FinishReason::Length, sizes, RequestTimes::default(), times);
             for (streamed, times) in [(false, whole), (true, streamed)].into_iter().filter(|(_, times)| *times > 0) {
-                metrics.record_answered(Answered { endpoint: api.name, streamed, succeeded: true }, times);
+                metrics.record_answered(RequestLabels { endpoint: api.name, streamed, succeeded: true }, times);
             }
         }
     }
@@ -124,14 +126,14 @@ fn make_response(api: &'static Api, script: &Script) -> CannedResponse {
         Output::Pictures => 1,
         Output::Result | Output::Lookup => 0,
     };
-    let answer = Answer {
+    let planned = PlannedResponse {
         request,
         model: config.listed_model().to_owned(),
         number: 0,
         created: crate::clock::wall_ns() / 1_000_000_000,
         length: Length { tokens, reasoning: 0, drafts: config.draft_tokens, finish: Finish::Length },
     };
-    let body = wording.whole(&answer);
+    let body = wording.whole(&planned);
     let mut whole = Vec::new();
     let head = Head { content_type: body.content_type, ..Head::json(Status::OK) };
     Heads::default().write_response(&mut whole, &head, true, &body.bytes);
@@ -148,15 +150,15 @@ fn make_response(api: &'static Api, script: &Script) -> CannedResponse {
     Heads::default().write_stream_head(&mut made.stream, &Head::STREAM, true);
     for (out, frame) in [(&mut made.stream, write_chunk as fn(&mut Vec<u8>, &[&[u8]])), (&mut made.stream_body, join)] {
         match short_shape(api) {
-            Some(shape) => write_short_stream(out, frame, shape, config, answer.created),
+            Some(shape) => write_short_stream(out, frame, shape, config, planned.created),
             None => {
                 let pen = &mut Pen::into_buffer(out, frame);
-                wording.open(pen, &answer);
+                wording.open(pen, &planned);
                 for from in 0..tokens {
                     let last = from + 1 == tokens;
-                    wording.tokens(pen, &answer, Span { from, to: from + 1, reasoning: false, last });
+                    wording.tokens(pen, &planned, Span { from, to: from + 1, reasoning: false, last });
                 }
-                wording.close(pen, &answer);
+                wording.close(pen, &planned);
             }
         }
     }

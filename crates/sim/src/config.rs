@@ -29,7 +29,7 @@ pub struct SimConfig {
     pub threads: NonZeroUsize,
     /// The one model served. Without it every model name is accepted and `/v1/models` lists [`DEFAULT_MODEL`].
     pub model: Option<String>,
-    /// Most tokens (prompt and answer) of a request, when the server shall refuse longer ones.
+    /// Most tokens (prompt and response) of a request, when the server shall refuse longer ones.
     pub max_model_len: Option<NonZeroU32>,
     /// From the moment a request is taken into the running batch to its first token.
     pub ttft: Latency,
@@ -44,10 +44,10 @@ pub struct SimConfig {
     pub osl: NonZeroU32,
     /// Length at which the model stops by itself, unless `ignore_eos`. Without it, it goes on to the limit.
     pub eos: Option<Spread>,
-    /// How many tokens of each answer to chat, responses and messages are reasoning; they come first and count as
+    /// How many tokens of each response to chat, responses and messages are reasoning; they come first and count as
     /// output.
     pub reasoning_tokens: u32,
-    /// Tokens drafted ahead in each step, as answers report it; 0 reports nothing.
+    /// Tokens drafted ahead in each step, as responses report it; 0 reports nothing.
     pub draft_tokens: u32,
     /// Length of an embedding.
     pub embedding_dim: NonZeroU32,
@@ -58,12 +58,12 @@ pub struct SimConfig {
     /// Requests served at once; further ones wait in order of arrival, and the wait is part of their first token's
     /// time.
     pub max_running: Option<NonZeroUsize>,
-    /// Continuous batching: every running answer writes one event each step, all of them back to back; the first token
-    /// comes at the first step not before its time, and `itl` is not used.
+    /// Continuous batching: every running response writes one event each step, all of them back to back; the first
+    /// token comes at the first step not before its time, and `itl` is not used.
     pub step: Option<Duration>,
     /// The faults, and how often each occurs.
     pub faults: Vec<FaultRate>,
-    /// How inference answers are encoded, whatever the client accepts. Each event of a stream can be decoded when it
+    /// How inference responses are encoded, whatever the client accepts. Each event of a stream can be decoded when it
     /// arrives.
     pub encoding: Option<ContentEncoding>,
     /// Sends every inference request at once a response made beforehand: one of `osl` tokens, independent of the

@@ -1,4 +1,4 @@
-//! Content encodings of answers.
+//! Content encodings of responses.
 
 use std::io::Write;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 use thiserror::Error;
 
-/// How the bodies of inference answers are encoded.
+/// How the bodies of inference responses are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentEncoding {
     Gzip,
@@ -40,7 +40,7 @@ impl FromStr for ContentEncoding {
 #[error("`{0}` is neither gzip nor deflate")]
 pub struct EncodingError(String);
 
-/// Encodes the body of one answer, piece by piece.
+/// Encodes the body of one response, piece by piece.
 pub(crate) enum Encoder {
     Gzip(Box<GzEncoder<Vec<u8>>>),
     Deflate(Box<ZlibEncoder<Vec<u8>>>),

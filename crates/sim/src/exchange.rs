@@ -3,11 +3,11 @@
 use rand_chacha::ChaCha8Rng;
 
 use crate::apis::{
-    Answer, Api, ApiError, ErrorBody, Finish, InferenceRequest, Output, Pen, Route, Span, WholeBody, Wording,
+    Api, ApiError, ErrorBody, Finish, InferenceRequest, Output, Pen, PlannedResponse, Route, Span, WholeBody, Wording,
 };
 use crate::fault::Fault;
 use crate::http::{Head, Status};
-use crate::metrics::{Answered, Finished, Metrics, RequestSizes, RequestTimes};
+use crate::metrics::{FinishReason, Metrics, RequestLabels, RequestSizes, RequestTimes};
 use crate::reply::{Extent, Outlet, Reply};
 use crate::script::{Purpose, Script};
 use crate::truth::{Asked, Payload, TruthRecord};
@@ -49,13 +49,13 @@ pub(crate) struct Context<'a> {
     pub(crate) metrics: &'a mut Metrics,
 }
 
-/// A request and the answer it gets.
+/// A request and the response it gets.
 pub(crate) struct Exchange {
     pub(crate) stage: Stage,
     pub(crate) truth: Option<Box<TruthRecord>>,
     pub(crate) reply: Reply,
     route: Route,
-    answer: Answer,
+    planned: PlannedResponse,
     wording: Box<dyn Wording>,
     fault: Option<Fault>,
     random: ChaCha8Rng,
@@ -68,7 +68,7 @@ pub(crate) struct Exchange {
     first_ns: u64,
     latest_ns: u64,
     due_ns: u64,
-    /// The second half of a whole answer that stalled after the first.
+    /// The second half of a whole response that stalled after the first.
     rest: Option<Vec<u8>>,
 }
 
@@ -98,13 +98,13 @@ impl Exchange {
         received: ReceivedRequest,
     ) -> Result<Self, (ApiError, Option<Box<TruthRecord>>)> {
         let ReceivedRequest { route, request, wording, number, reply, fault, now_ns, mut truth } = received;
-        let answer = match Answer::plan(route.api, script, request, number) {
-            Ok(answer) => answer,
+        let planned = match PlannedResponse::plan(route.api, script, request, number) {
+            Ok(planned) => planned,
             Err(error) => return Err((error, truth)),
         };
         if let Some(truth) = &mut truth {
-            truth.chunks.reserve_exact(answer.length.tokens as usize + EVENTS_AROUND);
-            let InferenceRequest { stream, prompt_tokens, ref noted, .. } = answer.request;
+            truth.chunks.reserve_exact(planned.length.tokens as usize + EVENTS_AROUND);
+            let InferenceRequest { stream, prompt_tokens, ref noted, .. } = planned.request;
             truth.asked = Some(Asked { streamed: stream, prompt_tokens, output_tokens: 0, noted: noted.clone() });
         }
         Ok(Exchange {
@@ -113,7 +113,7 @@ impl Exchange {
             reply,
             random: script.random(Purpose::Latency, number),
             route,
-            answer,
+            planned,
             wording,
             fault,
             sent: 0,
@@ -130,9 +130,9 @@ impl Exchange {
     /// Sends the head of a stream: before the first token, as servers do.
     pub(crate) fn open(&mut self, context: &mut Context<'_>) {
         self.stage = Stage::Waiting;
-        if self.answer.request.stream {
+        if self.planned.request.stream {
             self.reply.stream_head(&mut context.outlet, self.truth.as_deref_mut(), &Head::STREAM);
-            self.wording.open(&mut pen!(self, context), &self.answer);
+            self.wording.open(&mut pen!(self, context), &self.planned);
         }
     }
 
@@ -145,7 +145,7 @@ impl Exchange {
             return now_ns;
         }
         self.due_ns = script.rounded_up(now_ns + script.config.ttft.draw_ns(&mut self.random));
-        metrics.record_start(self.answer.request.prompt_tokens);
+        metrics.record_start(self.planned.request.prompt_tokens);
         self.due_ns
     }
 
@@ -158,7 +158,7 @@ impl Exchange {
         if self.has_sent_all() {
             return self.end_stream(context);
         }
-        if self.answer.request.stream
+        if self.planned.request.stream
             && self.sent == self.midway(context.script)
             && let Some(fault) = self.fault.take()
             && let Some(next) = self.meet(fault, context)
@@ -170,18 +170,18 @@ impl Exchange {
         let from = self.produced;
         self.produced += tokens;
         self.sent += 1;
-        let length = self.answer.length;
-        if self.answer.request.stream {
+        let length = self.planned.length;
+        if self.planned.request.stream {
             let (reasoning, last) = (from < length.reasoning, self.produced == length.tokens);
             let span = Span { from, to: self.produced, reasoning, last };
-            self.wording.tokens(&mut pen!(self, context), &self.answer, span);
+            self.wording.tokens(&mut pen!(self, context), &self.planned, span);
         }
         if self.produced < length.tokens {
             let coming = self.next_tokens(context.script);
             self.due_ns += context.script.interval_ns(coming, &mut self.random);
             return Next::At(self.due_ns);
         }
-        if !self.answer.request.stream {
+        if !self.planned.request.stream {
             return self.send_whole(context);
         }
         let delay_ns = context.script.config.end_delay.as_nanos() as u64;
@@ -193,12 +193,12 @@ impl Exchange {
     }
 
     fn end_stream(&mut self, context: &mut Context<'_>) -> Next {
-        self.wording.close(&mut pen!(self, context), &self.answer);
+        self.wording.close(&mut pen!(self, context), &self.planned);
         self.complete(context)
     }
 
     /// The client or a fault ended it early.
-    pub(crate) fn abandon(&mut self, why: Finished, metrics: &mut Metrics) {
+    pub(crate) fn abandon(&mut self, why: FinishReason, metrics: &mut Metrics) {
         match self.stage {
             Stage::Running => self.leave_batch(metrics),
             Stage::Waiting => metrics.waiting -= 1,
@@ -209,7 +209,7 @@ impl Exchange {
         self.record_failure(why, metrics);
     }
 
-    fn record_failure(&self, why: Finished, metrics: &mut Metrics) {
+    fn record_failure(&self, why: FinishReason, metrics: &mut Metrics) {
         if !self.is_inference() {
             return;
         }
@@ -217,8 +217,8 @@ impl Exchange {
         metrics.record_answered(self.answered(false), 1);
     }
 
-    fn answered(&self, succeeded: bool) -> Answered {
-        Answered { endpoint: self.api().name, streamed: self.answer.request.stream, succeeded }
+    fn answered(&self, succeeded: bool) -> RequestLabels {
+        RequestLabels { endpoint: self.api().name, streamed: self.planned.request.stream, succeeded }
     }
 
     fn api(&self) -> &'static Api {
@@ -242,19 +242,19 @@ impl Exchange {
 
     /// Tokens of the next event: no event mixes reasoning and text.
     fn next_tokens(&self, script: &Script) -> u32 {
-        let length = self.answer.length;
+        let length = self.planned.length;
         let end = if self.produced < length.reasoning { length.reasoning } else { length.tokens };
         self.per_event(script).min(end - self.produced)
     }
 
     /// A stream whose end is delayed has sent all its tokens. Without tokens, it still has its only event to send.
     fn has_sent_all(&self) -> bool {
-        self.answer.request.stream && self.sent > 0 && self.produced == self.answer.length.tokens
+        self.planned.request.stream && self.sent > 0 && self.produced == self.planned.length.tokens
     }
 
     /// Content events after which a midway fault strikes.
     fn midway(&self, script: &Script) -> u32 {
-        self.answer.length.tokens.div_ceil(self.per_event(script)) / 2
+        self.planned.length.tokens.div_ceil(self.per_event(script)) / 2
     }
 
     fn account(&mut self, now_ns: u64, tokens: u32, metrics: &mut Metrics) {
@@ -262,7 +262,7 @@ impl Exchange {
             return;
         }
         let tokens = self.as_tokens(tokens);
-        let InferenceRequest { prompt_tokens, choices, .. } = self.answer.request;
+        let InferenceRequest { prompt_tokens, choices, .. } = self.planned.request;
         if self.sent == 0 {
             self.first_ns = now_ns;
             metrics.record_first_tokens(prompt_tokens, tokens, choices, seconds(now_ns - self.arrived_ns));
@@ -277,7 +277,7 @@ impl Exchange {
         if matches!(fault, Some(Fault::ErrorEvent | Fault::ErrorData)) {
             return self.fail(ApiError::of_status(Status(500)), context);
         }
-        let WholeBody { content_type, bytes: mut body } = self.wording.whole(&self.answer);
+        let WholeBody { content_type, bytes: mut body } = self.wording.whole(&self.planned);
         if matches!(fault, Some(Fault::MalformedJson | Fault::MalformedSse)) {
             body.truncate(body.len() / 2);
         }
@@ -324,7 +324,7 @@ impl Exchange {
                 self.wording.fail(&mut pen!(self, context), api, fault == Fault::ErrorEvent);
                 self.leave_batch(context.metrics);
                 self.stage = Stage::Over;
-                self.record_failure(Finished::Error, context.metrics);
+                self.record_failure(FinishReason::Error, context.metrics);
                 context.metrics.record_http_response(self.route.path, self.api().method, 200, 1);
                 Some(Next::Over)
             }
@@ -350,18 +350,18 @@ impl Exchange {
         self.reply.whole(&mut context.outlet, truth, Payload::Nothing, &head, (&body, Extent::All));
         self.leave_batch(context.metrics);
         self.stage = Stage::Over;
-        self.record_failure(Finished::Error, context.metrics);
+        self.record_failure(FinishReason::Error, context.metrics);
         context.metrics.record_http_response(self.route.path, self.api().method, error.status.0, 1);
         Next::Over
     }
 
     fn leave_batch(&mut self, metrics: &mut Metrics) {
-        let generated = self.as_tokens(self.produced) * self.answer.request.choices;
+        let generated = self.as_tokens(self.produced) * self.planned.request.choices;
         if let Some(asked) = self.truth.as_mut().and_then(|truth| truth.asked.as_mut()) {
             asked.output_tokens = generated;
         }
         if self.is_inference() {
-            metrics.record_stop(self.answer.request.prompt_tokens, generated, self.sent > 0);
+            metrics.record_stop(self.planned.request.prompt_tokens, generated, self.sent > 0);
         }
     }
 
@@ -375,16 +375,16 @@ impl Exchange {
         if !self.is_inference() {
             return Next::Over;
         }
-        let finished = match self.answer.length.finish {
-            Finish::Length => Finished::Length,
-            Finish::Stop => Finished::Stop,
+        let finished = match self.planned.length.finish {
+            Finish::Length => FinishReason::Length,
+            Finish::Stop => FinishReason::Stop,
         };
         let sizes = RequestSizes {
-            prompt_tokens: self.answer.request.prompt_tokens,
-            generated: self.as_tokens(self.answer.length.tokens) * self.answer.request.choices,
-            choices: self.answer.request.choices,
-            n: self.answer.request.n,
-            max_tokens: self.answer.request.max_tokens.unwrap_or(self.answer.length.tokens),
+            prompt_tokens: self.planned.request.prompt_tokens,
+            generated: self.as_tokens(self.planned.length.tokens) * self.planned.request.choices,
+            choices: self.planned.request.choices,
+            n: self.planned.request.n,
+            max_tokens: self.planned.request.max_tokens.unwrap_or(self.planned.length.tokens),
         };
         let times = RequestTimes {
             queued: seconds(self.started_ns - self.arrived_ns),

@@ -24,9 +24,9 @@ pub enum Fault {
     HookStatus { status: u16, count: Option<u32> },
     /// The request is read, then the connection is reset.
     Reset,
-    /// The connection is reset midway through the answer.
+    /// The connection is reset midway through the response.
     ResetMidway,
-    /// An error answer with this HTTP status.
+    /// An error response with this HTTP status.
     Status(u16),
     /// The client is redirected a number of times before it gets its response.
     Redirect(Redirect),
@@ -59,27 +59,27 @@ enum Argument {
 }
 
 /// A row of the table of faults.
-struct Kind {
+struct FaultRow {
     name: &'static str,
     argument: Argument,
 }
 
 /// Every kind of fault, by the name the command line and the truth log use.
-const KINDS: &[Kind] = &[
-    Kind { name: "refuse", argument: Argument::None(Fault::Refuse) },
-    Kind { name: "reset", argument: Argument::None(Fault::Reset) },
-    Kind { name: "reset-midway", argument: Argument::None(Fault::ResetMidway) },
-    Kind { name: "status", argument: Argument::Status },
-    Kind { name: "redirect", argument: Argument::Redirect },
-    Kind { name: "cut", argument: Argument::None(Fault::Cut) },
-    Kind { name: "stall", argument: Argument::OptionalTime(Fault::Stall) },
-    Kind { name: "malformed-sse", argument: Argument::None(Fault::MalformedSse) },
-    Kind { name: "malformed-json", argument: Argument::None(Fault::MalformedJson) },
-    Kind { name: "error-event", argument: Argument::None(Fault::ErrorEvent) },
-    Kind { name: "error-data", argument: Argument::None(Fault::ErrorData) },
-    Kind { name: "goaway", argument: Argument::None(Fault::Goaway) },
-    Kind { name: "slow-headers", argument: Argument::Time(Fault::SlowHeaders) },
-    Kind { name: "hook-status", argument: Argument::HookStatus },
+const KINDS: &[FaultRow] = &[
+    FaultRow { name: "refuse", argument: Argument::None(Fault::Refuse) },
+    FaultRow { name: "reset", argument: Argument::None(Fault::Reset) },
+    FaultRow { name: "reset-midway", argument: Argument::None(Fault::ResetMidway) },
+    FaultRow { name: "status", argument: Argument::Status },
+    FaultRow { name: "redirect", argument: Argument::Redirect },
+    FaultRow { name: "cut", argument: Argument::None(Fault::Cut) },
+    FaultRow { name: "stall", argument: Argument::OptionalTime(Fault::Stall) },
+    FaultRow { name: "malformed-sse", argument: Argument::None(Fault::MalformedSse) },
+    FaultRow { name: "malformed-json", argument: Argument::None(Fault::MalformedJson) },
+    FaultRow { name: "error-event", argument: Argument::None(Fault::ErrorEvent) },
+    FaultRow { name: "error-data", argument: Argument::None(Fault::ErrorData) },
+    FaultRow { name: "goaway", argument: Argument::None(Fault::Goaway) },
+    FaultRow { name: "slow-headers", argument: Argument::Time(Fault::SlowHeaders) },
+    FaultRow { name: "hook-status", argument: Argument::HookStatus },
 ];
 
 impl Fault {

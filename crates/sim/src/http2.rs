@@ -324,7 +324,7 @@ impl Session {
         Ok(())
     }
 
-    /// Appends the head of an answer.
+    /// Appends the head of a response.
     pub(crate) fn write_head(
         &mut self,
         out: &mut Vec<u8>,

@@ -7,19 +7,19 @@ pub(crate) const KV_CACHE_TOKENS: u64 = 1 << 20;
 
 /// Why a request left the engine, in the order the page lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Finished {
+pub(crate) enum FinishReason {
     Stop,
     Length,
     Abort,
     Error,
 }
 
-impl Finished {
-    pub(crate) const ALL: [(Finished, &'static str); 4] = [
-        (Finished::Stop, "stop"),
-        (Finished::Length, "length"),
-        (Finished::Abort, "abort"),
-        (Finished::Error, "error"),
+impl FinishReason {
+    pub(crate) const ALL: [(FinishReason, &'static str); 4] = [
+        (FinishReason::Stop, "stop"),
+        (FinishReason::Length, "length"),
+        (FinishReason::Abort, "abort"),
+        (FinishReason::Error, "error"),
     ];
 }
 
@@ -113,7 +113,7 @@ impl Histogram {
 
 /// A response of the HTTP side, whatever happened in the engine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct HttpAnswer {
+pub(crate) struct HttpLabels {
     pub(crate) handler: &'static str,
     pub(crate) method: &'static str,
     pub(crate) status_class: u16,
@@ -121,7 +121,7 @@ pub(crate) struct HttpAnswer {
 
 /// A finished inference request, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Answered {
+pub(crate) struct RequestLabels {
     /// The name of its kind.
     pub(crate) endpoint: &'static str,
     pub(crate) streamed: bool,
@@ -158,10 +158,10 @@ macro_rules! metrics {
         pub(crate) struct Metrics {
             $(pub(crate) $gauge: u64,)*
             $(pub(crate) $count: u64,)*
-            pub(crate) finished: [u64; Finished::ALL.len()],
+            pub(crate) finished: [u64; FinishReason::ALL.len()],
             $(pub(crate) $histogram: Histogram,)*
-            pub(crate) http: BTreeMap<HttpAnswer, u64>,
-            pub(crate) answered: BTreeMap<Answered, u64>,
+            pub(crate) http: BTreeMap<HttpLabels, u64>,
+            pub(crate) answered: BTreeMap<RequestLabels, u64>,
         }
 
         impl Metrics {
@@ -169,7 +169,7 @@ macro_rules! metrics {
                 Metrics {
                     $($gauge: 0,)*
                     $($count: 0,)*
-                    finished: [0; Finished::ALL.len()],
+                    finished: [0; FinishReason::ALL.len()],
                     $($histogram: Histogram::new(bounds.$bounds),)*
                     http: BTreeMap::new(),
                     answered: BTreeMap::new(),
@@ -250,13 +250,13 @@ impl Metrics {
         (self.kv_tokens as f64 / KV_CACHE_TOKENS as f64).min(1.0)
     }
 
-    pub(crate) fn finished(&self, why: Finished) -> u64 {
+    pub(crate) fn finished(&self, why: FinishReason) -> u64 {
         self.finished[why as usize]
     }
 
     /// Requests answered to the end.
     pub(crate) fn succeeded(&self) -> u64 {
-        self.finished(Finished::Stop) + self.finished(Finished::Length)
+        self.finished(FinishReason::Stop) + self.finished(FinishReason::Length)
     }
 
     /// A request was taken from the queue into the running batch.
@@ -294,14 +294,14 @@ impl Metrics {
     }
 
     /// A request left the engine before it was done.
-    pub(crate) fn record_abandoned(&mut self, finished: Finished) {
+    pub(crate) fn record_abandoned(&mut self, finished: FinishReason) {
         self.finished[finished as usize] += 1;
     }
 
     /// A number of equal requests, one for each choice from the engine's view, were completed.
     pub(crate) fn record_completed(
         &mut self,
-        finished: Finished,
+        finished: FinishReason,
         sizes: RequestSizes,
         times: RequestTimes,
         requests: u64,
@@ -327,8 +327,8 @@ impl Metrics {
     }
 
     /// So many alike requests are over.
-    pub(crate) fn record_answered(&mut self, answered: Answered, times: u64) {
-        *self.answered.entry(answered).or_default() += times;
+    pub(crate) fn record_answered(&mut self, labels: RequestLabels, times: u64) {
+        *self.answered.entry(labels).or_default() += times;
     }
 
     /// The HTTP side answered.
@@ -339,6 +339,6 @@ impl Metrics {
         status: u16,
         times: u64,
     ) {
-        *self.http.entry(HttpAnswer { handler, method, status_class: status / 100 }).or_default() += times;
+        *self.http.entry(HttpLabels { handler, method, status_class: status / 100 }).or_default() += times;
     }
 }

@@ -36,11 +36,11 @@ pub enum PageFaultKind {
     Endless,
     /// The page goes on until it has this many bytes.
     Huge(u64),
-    /// The answer begins this much later.
+    /// The response begins this much later.
     Delay(Duration),
     /// The bytes of the page are spread over this time.
     Trickle(Duration),
-    /// An error answer with this HTTP status.
+    /// An error response with this HTTP status.
     Status(u16),
     /// The response is JSON, and declared as JSON.
     Json,

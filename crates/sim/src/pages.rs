@@ -9,7 +9,7 @@ use nix::sys::time::TimeValLike;
 use crate::clock::wall_ns;
 use crate::config::SimConfig;
 use crate::encoding::ContentEncoding;
-use crate::exposition::{Kind, Snapshot, iteration_stats};
+use crate::exposition::{PageKind, Snapshot, iteration_stats};
 use crate::http::Status;
 use crate::metrics::Metrics;
 use crate::page_fault::{PageFault, PageFaultKind};
@@ -32,7 +32,7 @@ const MALFORMED_PAGE: &str = "<html><body>\n<p>these are {not metrics</p>\n</bod
 /// What a path shows.
 #[derive(Clone, Copy)]
 pub(crate) enum Show {
-    Families(&'static Kind),
+    Families(&'static PageKind),
     /// The JSON of a server whose families are elsewhere.
     IterationStats,
 }
@@ -56,13 +56,13 @@ impl Show {
     }
 }
 
-/// The answer to a request for metrics.
+/// The response to a request for metrics.
 pub(crate) struct MadePage {
     pub(crate) facts: PageFacts,
-    pub(crate) answer: PageAnswer,
+    pub(crate) response: PageResponse,
 }
 
-pub(crate) enum PageAnswer {
+pub(crate) enum PageResponse {
     Body(PageBody),
     Failed(Status),
     Redirected(Redirect, String),
@@ -200,8 +200,9 @@ impl Pages {
             (state.take(server, number, is_counted, restarts), faults)
         };
         let facts = facts_of(&taken, &faults);
-        let answer = redirected_again(server, request).unwrap_or_else(|| answer(server, request.show, &taken, &faults));
-        MadePage { facts, answer }
+        let response =
+            redirected_again(server, request).unwrap_or_else(|| respond(server, request.show, &taken, &faults));
+        MadePage { facts, response }
     }
 }
 
@@ -221,19 +222,19 @@ fn facts_of(taken: &Taken, faults: &[&PageFault]) -> PageFacts {
     }
 }
 
-fn redirected_again(server: &Shown<'_>, request: PageRequest) -> Option<PageAnswer> {
+fn redirected_again(server: &Shown<'_>, request: PageRequest) -> Option<PageResponse> {
     let followed = request.followed?;
     let faults = &server.config.metrics_faults;
     let PageFaultKind::Redirect(redirect) = &faults.get(followed.row)?.kind else { return None };
     redirect.goes_on(followed.hops).then(|| sent_elsewhere(server, redirect, followed, request.show))
 }
 
-fn sent_elsewhere(server: &Shown<'_>, redirect: &Redirect, followed: Followed, show: Show) -> PageAnswer {
+fn sent_elsewhere(server: &Shown<'_>, redirect: &Redirect, followed: Followed, show: Show) -> PageResponse {
     let location = redirect.location(followed.row, followed.hops, show.handler(), server.origin);
-    PageAnswer::Redirected(redirect.clone(), location)
+    PageResponse::Redirected(redirect.clone(), location)
 }
 
-fn answer(server: &Shown<'_>, show: Show, taken: &Taken, faults: &[&PageFault]) -> PageAnswer {
+fn respond(server: &Shown<'_>, show: Show, taken: &Taken, faults: &[&PageFault]) -> PageResponse {
     let config = server.config;
     let snapshot = Snapshot {
         metrics: &taken.metrics,
@@ -244,12 +245,12 @@ fn answer(server: &Shown<'_>, show: Show, taken: &Taken, faults: &[&PageFault]) 
         generation_rate: taken.generation_rate,
     };
     let json = || PageBody::plain(JSON, iteration_stats(&snapshot));
-    let Show::Families(kind) = show else { return PageAnswer::Body(json()) };
+    let Show::Families(kind) = show else { return PageResponse::Body(json()) };
     for fault in faults {
         match &fault.kind {
-            PageFaultKind::Reset => return PageAnswer::Reset,
-            PageFaultKind::Status(code) => return PageAnswer::Failed(Status(*code)),
-            PageFaultKind::Json => return PageAnswer::Body(json()),
+            PageFaultKind::Reset => return PageResponse::Reset,
+            PageFaultKind::Status(code) => return PageResponse::Failed(Status(*code)),
+            PageFaultKind::Json => return PageResponse::Body(json()),
             PageFaultKind::Redirect(redirect) => {
                 let row = config.metrics_faults.iter().position(|found| found == *fault).unwrap_or_default();
                 return sent_elsewhere(server, redirect, Followed { row, hops: 0 }, show);
@@ -269,7 +270,7 @@ fn answer(server: &Shown<'_>, show: Show, taken: &Taken, faults: &[&PageFault]) 
     for fault in faults {
         body.meet(&fault.kind);
     }
-    PageAnswer::Body(body)
+    PageResponse::Body(body)
 }
 
 impl PageBody {

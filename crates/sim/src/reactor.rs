@@ -3,8 +3,8 @@
 //! Sockets are watched edge-triggered and registered once. Nothing blocks: bytes that a socket does not accept stay
 //! pending.
 
-mod answers;
 mod pages;
+mod responding;
 mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -24,7 +24,7 @@ use crate::error::SimError;
 use crate::exchange::{Context, Exchange, Next, Stage};
 use crate::http::{self, Heads, Received};
 use crate::http2::{PREFACE, Session};
-use crate::metrics::Finished;
+use crate::metrics::FinishReason;
 use crate::reply::Outlet;
 use crate::script::Purpose;
 use crate::shared::Shared;
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// The request being answered (on a stream), and what its answer goes to.
+    /// The request being answered (on a stream), and what its response goes to.
     fn parts(&mut self, stream: u32) -> Option<(&mut Exchange, &mut Socket, Option<&mut Session>)> {
         match &mut self.http2 {
             Some(http2) => {
@@ -275,7 +275,7 @@ impl Reactor {
             if disposition == Disposition::Close {
                 connection.socket.close();
             }
-            let why = if disposition == Disposition::Keep { Finished::Abort } else { Finished::Error };
+            let why = if disposition == Disposition::Keep { FinishReason::Abort } else { FinishReason::Error };
             self.drop_exchange(&mut connection, why);
             drop(connection);
             self.connections.release(key);
@@ -322,7 +322,7 @@ impl Reactor {
                 ReadResult::Bytes { count, drained } => (count, drained),
                 ReadResult::Nothing => return Disposition::Keep,
                 ReadResult::Closed => {
-                    self.drop_exchange(connection, Finished::Abort);
+                    self.drop_exchange(connection, FinishReason::Abort);
                     return Disposition::Close;
                 }
             };
@@ -362,13 +362,13 @@ impl Reactor {
                     start += request.length;
                     match Route::of(request.method, request.path) {
                         Some(route) => {
-                            let answer = canned.answer(route, &request);
-                            connection.socket.send(answer, None, Payload::Content);
+                            let response = canned.response(route, &request);
+                            connection.socket.send(response, None, Payload::Content);
                         }
                         None => {
                             canned.count_into(&mut self.shared.metrics(self.thread));
                             // Without faults, nothing is reset.
-                            let _ = self.answer_other(Task { key, stream: 0 }, connection, &request, None);
+                            let _ = self.respond_other(Task { key, stream: 0 }, connection, &request, None);
                         }
                     }
                     connection.closing |= !request.keep_alive;
@@ -439,7 +439,7 @@ impl Reactor {
             }
             Received::Bad(status) => {
                 connection.closing = true;
-                self.answer_error(connection, 0, ApiError::of_status(status).openai(), (status, None));
+                self.respond_error(connection, 0, ApiError::of_status(status).openai(), (status, None));
                 close_when_sent(connection)
             }
             Received::Whole(_) => Disposition::Keep,
@@ -524,7 +524,7 @@ impl Reactor {
         Disposition::Keep
     }
 
-    /// Once an answer is over and sent: writes its record, and goes on with the connection.
+    /// Once a response is over and sent: writes its record, and goes on with the connection.
     fn settle(&mut self, key: Key, connection: &mut Connection) -> Disposition {
         if connection.http2.is_some() {
             return self.settle_streams(connection);
@@ -551,7 +551,7 @@ impl Reactor {
     }
 
     /// Ends what is being answered on a connection that ends.
-    fn drop_exchange(&mut self, connection: &mut Connection, why: Finished) {
+    fn drop_exchange(&mut self, connection: &mut Connection, why: FinishReason) {
         if let Some(exchange) = connection.exchange.take() {
             self.end_exchange(exchange, why);
         }
@@ -565,7 +565,7 @@ impl Reactor {
         }
     }
 
-    fn end_exchange(&mut self, mut exchange: Box<Exchange>, why: Finished) {
+    fn end_exchange(&mut self, mut exchange: Box<Exchange>, why: FinishReason) {
         if exchange.stage == Stage::Running {
             self.running -= usize::from(exchange.is_inference());
         }
@@ -579,7 +579,7 @@ impl Reactor {
     fn close_all(&mut self) {
         let connections: Vec<_> = self.connections.drain().collect();
         for mut connection in connections {
-            self.drop_exchange(&mut connection, Finished::Abort);
+            self.drop_exchange(&mut connection, FinishReason::Abort);
         }
     }
 }

@@ -13,12 +13,12 @@ pub enum Target {
     Origin(Arc<str>),
 }
 
-/// Answers that send the client elsewhere.
+/// Responses that send the client elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
     /// 301, 302, 303, 307 or 308.
     pub status: u16,
-    /// Redirects before the answer; without end when there is no number.
+    /// Redirects before the response; without end when there is no number.
     pub hops: Option<u32>,
     pub target: Target,
 }

@@ -6,7 +6,7 @@ use crate::http2::{Session, Waiting};
 use crate::socket::Socket;
 use crate::truth::{Payload, TruthRecord};
 
-/// Where answers go, and the buffers they are put together in.
+/// Where responses go, and the buffers they are put together in.
 pub(crate) struct Outlet<'a> {
     pub(crate) socket: &'a mut Socket,
     /// The state of HTTP/2, where the connection speaks it.
@@ -25,7 +25,7 @@ pub(crate) enum Extent {
     HeadAlone,
 }
 
-/// One answer on its way.
+/// One response on its way.
 pub(crate) struct Reply {
     /// The stream of HTTP/2; 0 on HTTP/1.1.
     stream: u32,

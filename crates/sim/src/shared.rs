@@ -38,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) truth: Option<TruthSender>,
 }
 
-/// The answer to a request that is not inference, and how it is counted.
+/// The response to a request that is not inference, and how it is counted.
 pub(crate) struct Page {
     pub(crate) handler: &'static str,
     pub(crate) method: &'static str,

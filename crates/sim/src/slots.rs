@@ -17,7 +17,7 @@ impl Key {
     }
 }
 
-/// One answer on a connection: its stream on HTTP/2, else 0.
+/// One response on a connection: its stream on HTTP/2, else 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Task {
     pub(crate) key: Key,

@@ -1,6 +1,6 @@
-//! Speculative decoding as vLLM reports it: one answer's steps, drafts and how many of these were accepted.
+//! Speculative decoding as vLLM reports it: one response's steps, drafts and how many of these were accepted.
 
-/// The `metrics` member of an answer of so many tokens, when each step drafts `drafts` of them: the first step accepts
+/// The `metrics` member of a response of so many tokens, when each step drafts `drafts` of them: the first step accepts
 /// none, the next one, and so on up to all of them, over and over.
 pub(crate) fn metrics(tokens: u32, drafts: u32) -> String {
     let mut histogram = vec![0_u64; drafts as usize + 1];

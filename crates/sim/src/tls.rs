@@ -129,7 +129,7 @@ pub(crate) struct Tls {
 impl Tls {
     pub(crate) fn new(config: &Arc<ServerConfig>) -> Result<Self, rustls::Error> {
         let mut session = ServerConnection::new(config.clone())?;
-        // What an answer writes leaves at once, whatever its size.
+        // What a response writes leaves at once, whatever its size.
         session.set_buffer_limit(None);
         Ok(Tls { session: Box::new(session), handshake_ns: None })
     }

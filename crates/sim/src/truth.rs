@@ -1,6 +1,6 @@
 //! The truth log: when each request arrived and each event was written, by the server's own clock.
 //!
-//! One JSON line a request, written when its answer is over:
+//! One JSON line a request, written when its response is over:
 //!
 //! ```json
 //! {"x_request_id":"…","method":"POST","path":"/v1/chat/completions","status":200,"fault":null,"finished":true,
@@ -10,22 +10,22 @@
 //!  "correlation_id":"…","endpoint":"chat_completions","streamed":true,"prompt_tokens":12,"output_tokens":32}
 //! ```
 //!
-//! Every request has its line, those for pages that are not inference too. Lines come in the order in which answers ended;
-//! `received_read_ns` gives the order of arrival.
+//! Every request has its line, those for pages that are not inference too. Lines come in the order in which responses
+//! ended; `received_read_ns` gives the order of arrival.
 //!
 //! All times are CLOCK_REALTIME nanoseconds. `connection` numbers connections in the order they were accepted, which was at
 //! `accepted_ns`; its TLS handshake ended at `handshake_ns`, and `resumed` an earlier session or not. `stream` is that of
 //! HTTP/2, else 0. `received_kernel_ns` is the kernel's receive stamp of the last byte of the
 //! read that completed the request (null where the kernel gave none), `received_read_ns` the moment that read returned.
 //! `chunks` holds one entry for each write of an event: the moment before the write, the moment after it (after the
-//! kernel took the last byte), and what it carried: 0 nothing a user reads, 1 content, 2 reasoning. An answer that is
-//! not streamed has one entry. `finished` is false when the client or a fault ended the answer early.
+//! kernel took the last byte), and what it carried: 0 nothing a user reads, 1 content, 2 reasoning. A response that is
+//! not streamed has one entry. `finished` is false when the client or a fault ended the response early.
 //!
 //! `correlation_id` is the header field `x-correlation-id`, or null. `endpoint` names the kind of API where the path is one;
-//! `streamed`, `prompt_tokens` and `output_tokens` (what came of the answer, all choices together) follow where the request
-//! was not refused. Some kinds add more: responses `previous_response_id` and `store`, as far as the request had them;
-//! transcriptions `audio_bytes` and `audio_seconds`; image retrieval `images`; videos `job`, and `job_status` where it was
-//! asked about or `video_bytes` where it was fetched.
+//! `streamed`, `prompt_tokens` and `output_tokens` (what came of the response, all choices together) follow where the
+//! request was not refused. Some kinds add more: responses `previous_response_id` and `store`, as far as the request
+//! had them; transcriptions `audio_bytes` and `audio_seconds`; image retrieval `images`; videos `job`, and `job_status`
+//! where it was asked about or `video_bytes` where it was fetched.
 //!
 //! The line of a metrics page has a last member `page`, with what stood on it, all taken at one instant:
 //!
@@ -54,7 +54,7 @@ use nix::sys::signal::SigSet;
 
 use crate::error::SimError;
 use crate::idle;
-use crate::metrics::Finished;
+use crate::metrics::FinishReason;
 
 const PERIOD: Duration = Duration::from_millis(50);
 
@@ -64,7 +64,7 @@ pub(crate) enum Payload {
     Head,
     /// An event without text.
     Nothing,
-    /// Text of the answer.
+    /// Text of the response.
     Content,
     Reasoning,
 }
@@ -103,7 +103,7 @@ pub(crate) struct PageFacts {
     pub(crate) kv_usage: f64,
     pub(crate) prompt_tokens: u64,
     pub(crate) generation_tokens: u64,
-    pub(crate) finished: [u64; Finished::ALL.len()],
+    pub(crate) finished: [u64; FinishReason::ALL.len()],
 }
 
 /// Everything the log records about one request.
@@ -221,7 +221,7 @@ fn write_page(out: &mut impl Write, page: &PageFacts) -> std::io::Result<()> {
     write!(out, r#","running":{},"waiting":{},"kv_usage":{:?}"#, page.running, page.waiting, page.kv_usage)?;
     write!(out, r#","prompt_tokens":{},"generation_tokens":{}"#, page.prompt_tokens, page.generation_tokens)?;
     write!(out, r#","requests_finished":{},"finished":{{"#, page.finished.iter().sum::<u64>())?;
-    for (index, ((_, reason), count)) in Finished::ALL.iter().zip(page.finished).enumerate() {
+    for (index, ((_, reason), count)) in FinishReason::ALL.iter().zip(page.finished).enumerate() {
         write!(out, r#"{}"{reason}":{count}"#, if index == 0 { "" } else { "," })?;
     }
     out.write_all(b"}}")

@@ -7,10 +7,10 @@
 /// How many different words there are.
 pub(crate) const LENGTH: usize = WORDS.len();
 
-/// The word at a position of an answer. Successive answers start at different words.
-pub(crate) fn word(answer: u64, position: u32) -> &'static str {
+/// The word at a position of a response. Successive responses start at different words.
+pub(crate) fn word(number: u64, position: u32) -> &'static str {
     // An odd stride visits every word before it repeats one.
-    WORDS[(answer as usize).wrapping_mul(7).wrapping_add((position as usize).wrapping_mul(37)) % LENGTH]
+    WORDS[(number as usize).wrapping_mul(7).wrapping_add((position as usize).wrapping_mul(37)) % LENGTH]
 }
 
 #[rustfmt::skip]
@@ -32,9 +32,9 @@ mod tests {
     #[test]
     fn the_text_of_n_tokens_is_n_tokens_of_o200k_base() {
         let tokenizer = bpe_openai::o200k_base();
-        for answer in 0..LENGTH as u64 {
+        for number in 0..LENGTH as u64 {
             for length in [1, 2, 31, 300] {
-                let text: String = (0..length).map(|position| word(answer, position)).collect();
+                let text: String = (0..length).map(|position| word(number, position)).collect();
                 assert_eq!(tokenizer.count(&text), length as usize, "{text}");
             }
         }

@@ -2,7 +2,7 @@
 //! another.
 //!
 //! The crate is pure: no clock, no file, no socket, no thread. Where chance is needed a seed is given, and the same seed
-//! gives the same answer on every machine.
+//! gives the same result on every machine.
 //!
 //! # Layout
 //! - [`student`]: Student's t

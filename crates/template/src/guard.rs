@@ -5,7 +5,7 @@
 //! of the template as it was.
 
 use crate::held::{AT, KEPT, MADE, ROUND, SLICED, TEXT};
-use crate::lexer::{Kind, Tag, Token, tags};
+use crate::lexer::{Tag, Token, TokenKind, tags};
 use std::fmt;
 
 /// Operators in one tag: the engine goes one deeper for each, and has no limit.
@@ -69,7 +69,7 @@ fn refuse_excess(source: &str, tags: &[Tag<'_>]) -> Result<(), Refusal> {
         if tag.tokens.iter().filter(|token| is_operator(token)).count() > OPERATORS {
             return refusal(tag, format!("there are more than {OPERATORS} operators between two braces"));
         }
-        let keyword = tag.tokens.first().filter(|token| tag.is_statement && token.kind == Kind::Word);
+        let keyword = tag.tokens.first().filter(|token| tag.is_statement && token.kind == TokenKind::Word);
         branches += usize::from(keyword.is_some_and(|keyword| keyword.text == "elif"));
         if branches > BRANCHES {
             return refusal(tag, format!("there are more than {BRANCHES} times 'elif'"));
@@ -84,9 +84,9 @@ fn refuse_excess(source: &str, tags: &[Tag<'_>]) -> Result<(), Refusal> {
 /// Signs and words that make an expression deeper; those that part items and those that close do not.
 fn is_operator(token: &Token<'_>) -> bool {
     match token.kind {
-        Kind::Sign => !token.closes() && !matches!(token.text, "," | ":"),
-        Kind::Word => WORDS.contains(&token.text),
-        Kind::Number | Kind::Text => false,
+        TokenKind::Sign => !token.closes() && !matches!(token.text, "," | ":"),
+        TokenKind::Word => WORDS.contains(&token.text),
+        TokenKind::Number | TokenKind::Text => false,
     }
 }
 
@@ -156,11 +156,11 @@ impl<'t, 's> Rewriter<'t, 's> {
     }
 
     fn is_sign(&self, at: usize, signs: &[&str]) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Sign && signs.contains(&token.text))
+        self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Sign && signs.contains(&token.text))
     }
 
     fn is_word(&self, at: usize, words: &[&str]) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word && words.contains(&token.text))
+        self.tokens.get(at).is_some_and(|token| token.kind == TokenKind::Word && words.contains(&token.text))
     }
 
     /// The place of a token of the outermost level.
@@ -235,9 +235,9 @@ impl<'t, 's> Rewriter<'t, 's> {
     fn begins_leaf(&self, at: usize) -> bool {
         let token = &self.tokens[at];
         match token.kind {
-            Kind::Word => !WORDS.contains(&token.text),
-            Kind::Number | Kind::Text => true,
-            Kind::Sign => token.opens(),
+            TokenKind::Word => !WORDS.contains(&token.text),
+            TokenKind::Number | TokenKind::Text => true,
+            TokenKind::Sign => token.opens(),
         }
     }
 
@@ -353,9 +353,9 @@ impl<'t, 's> Rewriter<'t, 's> {
     fn begins_argument(&self, at: usize) -> bool {
         let token = &self.tokens[at];
         match token.kind {
-            Kind::Word => !matches!(token.text, "and" | "or" | "else" | "is"),
-            Kind::Number | Kind::Text => true,
-            Kind::Sign => matches!(token.text, "-" | "+" | "[" | "{"),
+            TokenKind::Word => !matches!(token.text, "and" | "or" | "else" | "is"),
+            TokenKind::Number | TokenKind::Text => true,
+            TokenKind::Sign => matches!(token.text, "-" | "+" | "[" | "{"),
         }
     }
 
@@ -373,8 +373,8 @@ impl<'t, 's> Rewriter<'t, 's> {
         let mut kind = Leaf::There;
         let mut at = from + 1;
         let first = self.tokens[from];
-        if first.kind == Kind::Text {
-            while at < end && self.tokens[at].kind == Kind::Text {
+        if first.kind == TokenKind::Text {
+            while at < end && self.tokens[at].kind == TokenKind::Text {
                 at += 1;
             }
         } else if first.opens() {
@@ -386,7 +386,7 @@ impl<'t, 's> Rewriter<'t, 's> {
         }
         while at < end {
             if self.is_sign(at, &["."]) {
-                if self.tokens.get(at + 1).is_some_and(|token| token.kind == Kind::Number) {
+                if self.tokens.get(at + 1).is_some_and(|token| token.kind == TokenKind::Number) {
                     self.indexed(from, at, at + 2);
                 }
                 at += 2;
@@ -422,9 +422,10 @@ impl<'t, 's> Rewriter<'t, 's> {
     /// An index, and what is before it. A short literal costs nothing that counts.
     fn indexed(&mut self, from: usize, index: usize, close: usize) {
         let literal = self.tokens.get(index + 1).filter(|_| close == index + 2);
-        let is_short =
-            |kind: Kind, most: usize| literal.is_some_and(|literal| literal.kind == kind && literal.text.len() <= most);
-        let (is_name, is_number) = (is_short(Kind::Text, 64), is_short(Kind::Number, 2));
+        let is_short = |kind: TokenKind, most: usize| {
+            literal.is_some_and(|literal| literal.kind == kind && literal.text.len() <= most)
+        };
+        let (is_name, is_number) = (is_short(TokenKind::Text, 64), is_short(TokenKind::Number, 2));
         if is_name || is_number {
             return;
         }

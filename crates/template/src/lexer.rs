@@ -2,7 +2,7 @@
 //! nothing in a comment or a raw block is a tag.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Word,
     Number,
     Text,
@@ -11,7 +11,7 @@ pub(crate) enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'s> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) text: &'s str,
     /// Where it begins in the template.
     pub(crate) start: usize,
@@ -23,19 +23,19 @@ impl Token<'_> {
     }
 
     pub(crate) fn is_word(&self, word: &str) -> bool {
-        self.kind == Kind::Word && self.text == word
+        self.kind == TokenKind::Word && self.text == word
     }
 
     pub(crate) fn is_sign(&self, sign: &str) -> bool {
-        self.kind == Kind::Sign && self.text == sign
+        self.kind == TokenKind::Sign && self.text == sign
     }
 
     pub(crate) fn opens(&self) -> bool {
-        self.kind == Kind::Sign && matches!(self.text, "(" | "[" | "{")
+        self.kind == TokenKind::Sign && matches!(self.text, "(" | "[" | "{")
     }
 
     pub(crate) fn closes(&self) -> bool {
-        self.kind == Kind::Sign && matches!(self.text, ")" | "]" | "}")
+        self.kind == TokenKind::Sign && matches!(self.text, ")" | "]" | "}")
     }
 }
 
@@ -133,13 +133,15 @@ fn tokens<'s>(source: &'s str, from: usize, end: &str) -> (Vec<Token<'s>>, Optio
         }
         let Some(first) = rest.bytes().next() else { return (out, None) };
         let (kind, length) = match first {
-            b'\'' | b'"' => (Kind::Text, quoted(rest)),
-            b'0'..=b'9' => (Kind::Number, number(rest, out.last().is_some_and(|last| last.is_sign(".")))),
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => (Kind::Word, rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())),
+            b'\'' | b'"' => (TokenKind::Text, quoted(rest)),
+            b'0'..=b'9' => (TokenKind::Number, number(rest, out.last().is_some_and(|last| last.is_sign(".")))),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
+                (TokenKind::Word, rest.find(|c: char| !is_word(c)).unwrap_or(rest.len()))
+            }
             _ => {
                 let pair = rest.get(..2).is_some_and(|pair| ["//", "**", "==", "!=", ">=", "<="].contains(&pair));
                 let known = pair || b"+-*/%.,:~|=><()[]{}".contains(&first);
-                (Kind::Sign, if pair { 2 } else { usize::from(known) })
+                (TokenKind::Sign, if pair { 2 } else { usize::from(known) })
             }
         };
         if length == 0 {

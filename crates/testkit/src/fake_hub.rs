@@ -111,15 +111,15 @@ impl Site {
             let _ = stream.read(&mut byte);
             return;
         }
-        let (answer, cut) = self.answer(&head);
-        let _ = stream.write_all(&answer[..cut.unwrap_or(answer.len()).min(answer.len())]);
+        let (response, cut) = self.respond(&head);
+        let _ = stream.write_all(&response[..cut.unwrap_or(response.len()).min(response.len())]);
         if cut.is_none() {
             stream.conn.send_close_notify();
         }
         let _ = stream.flush();
     }
 
-    fn answer(&self, head: &str) -> (Vec<u8>, Option<usize>) {
+    fn respond(&self, head: &str) -> (Vec<u8>, Option<usize>) {
         let path = head.split(' ').nth(1).unwrap_or_default();
         let mut faults = self.faults.lock().unwrap();
         if let Some((status, code)) = faults.refusal {

@@ -69,7 +69,7 @@ impl HuggingFace {
         let directory = file.parent().map(Path::to_owned).unwrap_or_default();
         let config = read_json(&directory.join(CONFIG_FILE))?;
         let map = read_json(&directory.join(SPECIAL_TOKENS_FILE))?;
-        let ranks = rank_file::Kind::of(&directory, &config).filter(|(_, ranks)| {
+        let ranks = rank_file::RankFileFormat::of(&directory, &config).filter(|(_, ranks)| {
             // A file that is named is the one to read.
             if is_directory { !file.exists() } else { ranks.file_name() == file.file_name() }
         });

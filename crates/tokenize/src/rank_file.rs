@@ -15,7 +15,7 @@ use crate::bpe::{Bpe, layout};
 
 /// A kind of tokenizer whose vocabulary is a rank file.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub(crate) struct RankFileFormat {
     /// The class in the configuration.
     class: &'static str,
     file: &'static str,
@@ -29,9 +29,9 @@ pub(crate) struct Kind {
     added: usize,
 }
 
-const KINDS: &[Kind] = &[
+const KINDS: &[RankFileFormat] = &[
     // Kimi, by Moonshot.
-    Kind {
+    RankFileFormat {
         class: "TikTokenTokenizer",
         file: "tiktoken.model",
         splitter: &split::KIMI,
@@ -40,7 +40,7 @@ const KINDS: &[Kind] = &[
         added: 0,
     },
     // The first Qwen.
-    Kind {
+    RankFileFormat {
         class: "QWenTokenizer",
         file: "qwen.tiktoken",
         splitter: &split::QWEN,
@@ -54,7 +54,7 @@ const KINDS: &[Kind] = &[
         added: 0,
     },
     // GLM-4: a prompt begins with [gMASK]<sop>.
-    Kind {
+    RankFileFormat {
         class: "ChatGLM4Tokenizer",
         file: "tokenizer.model",
         splitter: &split::CL100K,
@@ -64,7 +64,7 @@ const KINDS: &[Kind] = &[
     },
 ];
 
-impl Kind {
+impl RankFileFormat {
     /// The kind that a configuration names, and its file in a folder.
     pub(crate) fn of(directory: &Path, config: &Value) -> Option<(&'static Self, PathBuf)> {
         let class = config.get("tokenizer_class")?.as_str()?;
@@ -75,7 +75,7 @@ impl Kind {
 
 /// A vocabulary read from a rank file.
 pub(crate) struct RankFile {
-    kind: &'static Kind,
+    kind: &'static RankFileFormat,
     bpe: Bpe,
     /// Ascending by id.
     specials: Vec<(String, u32)>,
@@ -84,7 +84,7 @@ pub(crate) struct RankFile {
 
 impl RankFile {
     /// From the text of a rank file, and the configuration beside it.
-    pub(crate) fn new(kind: &'static Kind, ranks: &[u8], config: &Value) -> Result<Self, String> {
+    pub(crate) fn new(kind: &'static RankFileFormat, ranks: &[u8], config: &Value) -> Result<Self, String> {
         let bpe = Bpe::new(&read_ranks(ranks)?, kind.splitter)?;
         let mut specials = named_tokens(config);
         let first = bpe.len() as u32;
@@ -232,7 +232,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn kind(class: &str) -> &'static Kind {
+    fn kind(class: &str) -> &'static RankFileFormat {
         KINDS.iter().find(|kind| kind.class == class).unwrap()
     }
 

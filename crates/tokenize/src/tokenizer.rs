@@ -22,11 +22,11 @@ const SAMPLES: [&str; 3] = [
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     name: Arc<str>,
-    kind: Kind,
+    kind: Backend,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum Backend {
     Builtin(&'static Encoding),
     HuggingFace(Arc<HuggingFace>),
 }
@@ -43,7 +43,7 @@ impl Tokenizer {
 
     /// The tokenizer in a directory, under a name.
     pub fn load_from(name: &str, directory: &Path) -> Result<Self, TokenizeError> {
-        Ok(Self { name: name.into(), kind: Kind::HuggingFace(Arc::new(HuggingFace::load(directory)?)) })
+        Ok(Self { name: name.into(), kind: Backend::HuggingFace(Arc::new(HuggingFace::load(directory)?)) })
     }
 
     /// The default vocabulary inside the binary.
@@ -54,7 +54,7 @@ impl Tokenizer {
     fn of_encoding(name: &str, encoding: &'static Encoding) -> Self {
         // Now, and not when the first text is to be counted.
         encoding.make_ready();
-        Self { name: name.into(), kind: Kind::Builtin(encoding) }
+        Self { name: name.into(), kind: Backend::Builtin(encoding) }
     }
 
     /// As it was asked for.
@@ -65,16 +65,16 @@ impl Tokenizer {
     /// Fails if its steps broke down while prompts were made: their lengths are wrong then.
     pub fn check(&self) -> Result<(), TokenizeError> {
         match &self.kind {
-            Kind::Builtin(_) => Ok(()),
-            Kind::HuggingFace(tokenizer) => tokenizer.check(),
+            Backend::Builtin(_) => Ok(()),
+            Backend::HuggingFace(tokenizer) => tokenizer.check(),
         }
     }
 
     /// How many tokens a text has, none added.
     pub fn count(&self, text: &str) -> usize {
         match &self.kind {
-            Kind::Builtin(encoding) => encoding.count(text),
-            Kind::HuggingFace(tokenizer) => tokenizer.count(text),
+            Backend::Builtin(encoding) => encoding.count(text),
+            Backend::HuggingFace(tokenizer) => tokenizer.count(text),
         }
     }
 
@@ -83,62 +83,62 @@ impl Tokenizer {
         match &self.kind {
             // Of their patterns, what begins with a word, a number or a sign ends before any blank; no special token
             // has one.
-            Kind::Builtin(_) => true,
-            Kind::HuggingFace(tokenizer) => tokenizer.cuts_before_blanks(),
+            Backend::Builtin(_) => true,
+            Backend::HuggingFace(tokenizer) => tokenizer.cuts_before_blanks(),
         }
     }
 
     /// The tokens of a text, none added.
     pub fn encode(&self, text: &str) -> Vec<u32> {
         match &self.kind {
-            Kind::Builtin(encoding) => encoding.encode(text),
-            Kind::HuggingFace(tokenizer) => tokenizer.encode(text),
+            Backend::Builtin(encoding) => encoding.encode(text),
+            Backend::HuggingFace(tokenizer) => tokenizer.encode(text),
         }
     }
 
     /// The text of tokens, special ones included.
     pub fn decode(&self, ids: &[u32]) -> String {
         match &self.kind {
-            Kind::Builtin(encoding) => encoding.decode(ids),
-            Kind::HuggingFace(tokenizer) => tokenizer.decode(ids),
+            Backend::Builtin(encoding) => encoding.decode(ids),
+            Backend::HuggingFace(tokenizer) => tokenizer.decode(ids),
         }
     }
 
     /// How many tokens a server using this tokenizer puts around one prompt: 1 where a text begins with BOS.
     pub fn special_tokens_per_prompt(&self) -> usize {
         match &self.kind {
-            Kind::Builtin(_) => 0,
-            Kind::HuggingFace(tokenizer) => tokenizer.special_tokens_per_prompt(),
+            Backend::Builtin(_) => 0,
+            Backend::HuggingFace(tokenizer) => tokenizer.special_tokens_per_prompt(),
         }
     }
 
     /// Ids that carry ordinary text, ascending.
     pub fn ordinary_ids(&self) -> Vec<u32> {
         match &self.kind {
-            Kind::Builtin(encoding) => encoding.ordinary_ids().collect(),
-            Kind::HuggingFace(tokenizer) => tokenizer.ordinary_ids(),
+            Backend::Builtin(encoding) => encoding.ordinary_ids().collect(),
+            Backend::HuggingFace(tokenizer) => tokenizer.ordinary_ids(),
         }
     }
 
     /// Every id that can be decoded, special ones included, ascending.
     pub fn all_ids(&self) -> Vec<u32> {
         match &self.kind {
-            Kind::Builtin(encoding) => encoding.all_ids(),
-            Kind::HuggingFace(tokenizer) => tokenizer.all_ids(),
+            Backend::Builtin(encoding) => encoding.all_ids(),
+            Backend::HuggingFace(tokenizer) => tokenizer.all_ids(),
         }
     }
 
     /// Id that separates texts: BOS, else EOS.
     pub fn separator_id(&self) -> Option<u32> {
         match &self.kind {
-            Kind::Builtin(encoding) => Some(encoding.end_of_text()),
-            Kind::HuggingFace(tokenizer) => tokenizer.separator_id(),
+            Backend::Builtin(encoding) => Some(encoding.end_of_text()),
+            Backend::HuggingFace(tokenizer) => tokenizer.separator_id(),
         }
     }
 
     /// Whether [`Self::apply_chat_template`] has a template to apply.
     pub fn has_chat_template(&self) -> bool {
-        matches!(&self.kind, Kind::HuggingFace(tokenizer) if tokenizer.has_template())
+        matches!(&self.kind, Backend::HuggingFace(tokenizer) if tokenizer.has_template())
     }
 
     /// Messages as the model sees them; `None` without a template.
@@ -148,8 +148,8 @@ impl Tokenizer {
         add_generation_prompt: bool,
     ) -> Option<Result<String, TokenizeError>> {
         match &self.kind {
-            Kind::Builtin(_) => None,
-            Kind::HuggingFace(tokenizer) => tokenizer.render(messages, add_generation_prompt),
+            Backend::Builtin(_) => None,
+            Backend::HuggingFace(tokenizer) => tokenizer.render(messages, add_generation_prompt),
         }
     }
 
@@ -166,8 +166,8 @@ impl Tokenizer {
     ) -> Option<Result<usize, TokenizeError>> {
         let rendered = self.apply_chat_template(messages, add_generation_prompt)?;
         Some(rendered.map(|text| match &self.kind {
-            Kind::Builtin(encoding) => encoding.count(&text),
-            Kind::HuggingFace(tokenizer) => tokenizer.count_rendered(&text),
+            Backend::Builtin(encoding) => encoding.count(&text),
+            Backend::HuggingFace(tokenizer) => tokenizer.count_rendered(&text),
         }))
     }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const TOKENS: usize = 32;
 
-/// A streamed chat answer as vLLM frames it: one event a chunk.
+/// A streamed chat response as vLLM frames it: one event a chunk.
 fn response() -> Vec<u8> {
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -96,7 +96,7 @@ fn exchange(c: &mut Criterion) {
     let body = Bytes::from_static(b"{\"model\":\"tiny\",\"stream\":true,\"messages\":[]}");
     let head = format!("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len());
     let mut group = c.benchmark_group("exchange over loopback");
-    // The floor: a socket, a write, reads until the answer is whole, and nothing else.
+    // The floor: a socket, a write, reads until the response is whole, and nothing else.
     group.bench_function("bare socket", |b| {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
         let (request, whole) = ([head.as_bytes(), &body[..]].concat(), response().len());

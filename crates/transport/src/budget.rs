@@ -1,17 +1,17 @@
-//! Memory of all answers in flight together. One answer has a limit of its own; thousands of them, each below it, would
-//! take all the memory there is.
+//! Memory of all responses in flight together. One response has a limit of its own; thousands of them, each below it,
+//! would take all the memory there is.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Bytes that the answers in flight may hold, over all workers. Small ones never ask.
+/// Bytes that the responses in flight may hold, over all workers. Small ones never ask.
 #[derive(Debug)]
-pub struct AnswerBudget {
+pub struct ResponseBudget {
     limit: usize,
     held: AtomicUsize,
 }
 
-impl AnswerBudget {
+impl ResponseBudget {
     pub fn new(limit: usize) -> Self {
         Self { limit, held: AtomicUsize::new(0) }
     }

@@ -4,12 +4,12 @@
 use aiperf_types::Read;
 use std::sync::{Arc, Mutex};
 
-/// Bytes of a fresh buffer: a whole burst answer of 32 tokens fits, a thousand of them are 8 MB.
+/// Bytes of a fresh buffer: a whole burst response of 32 tokens fits, a thousand of them are 8 MB.
 const FRESH: usize = 8 << 10;
-/// Buffers larger than this are not kept: one huge answer must not stay for ever.
+/// Buffers larger than this are not kept: one huge response must not stay for ever.
 const KEEP_LIMIT: usize = 256 << 10;
-/// Buffers on the shelf: enough for a burst of answers. More come back when a backlog is worked off, and those are let
-/// go: 4096 of them would hold 36 MB, and as much again in the worker's hands.
+/// Buffers on the shelf: enough for a burst of responses. More come back when a backlog is worked off, and those are
+/// let go: 4096 of them would hold 36 MB, and as much again in the worker's hands.
 const KEEP_COUNT: usize = 512;
 
 /// The bytes and the reads of one exchange, to be used again.
@@ -20,8 +20,8 @@ pub type ReadBuffers = (Vec<u8>, Vec<Read>);
 pub struct BufferReturn(Arc<Mutex<Vec<ReadBuffers>>>);
 
 impl BufferReturn {
-    /// Gives buffers back, all at once. They are dropped while another thread has the shelf: that may be a thread of lowest
-    /// priority without a core, and no thread waits for one.
+    /// Gives buffers back, all at once. They are dropped while another thread has the shelf: that may be a thread of
+    /// lowest priority without a core, and no thread waits for one.
     pub fn give(&self, spent: &mut Vec<ReadBuffers>) {
         let Ok(mut shelf) = self.0.try_lock() else { return spent.clear() };
         let room = KEEP_COUNT.saturating_sub(shelf.len());

@@ -64,7 +64,7 @@ impl AddressChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolution {
     pub addresses: AddressChoice,
-    /// How long an answer is believed; `None`: every connect asks anew.
+    /// How long a resolved address is used. With `None`, each connect resolves the name again.
     pub believed: Option<Nanos>,
 }
 
@@ -136,7 +136,7 @@ impl SocketOptions {
     }
 }
 
-/// A kernel short of buffer space gets a smaller wish, down to 1 KB.
+/// If the kernel is short of buffer space, a smaller buffer is requested, down to 1 KB.
 fn shrink_until_accepted(mut size: usize, set: impl Fn(usize) -> nix::Result<()>) -> io::Result<()> {
     loop {
         match set(size) {

@@ -51,14 +51,14 @@ impl Connection {
     }
 
     /// Whether nothing came while it was idle: a close, or bytes that belong to no request and would be taken for the
-    /// beginning of the next answer. The kernel is asked every time: what came since the worker last polled is not
+    /// beginning of the next response. The kernel is asked every time: what came since the worker last polled is not
     /// known here.
     pub(crate) fn is_quiet(&mut self) -> bool {
         match (&mut self.tls, self.socket.peek()) {
             (_, Some(0)) => false,
             (None, came) => came.is_none(),
             (Some(session), None) => session.is_quiet(),
-            // A server hands out session tickets when it likes: they are no answer.
+            // A server hands out session tickets when it likes: they are no response.
             (Some(session), Some(_)) => {
                 let _ = session.receive(&self.socket, &self.reader);
                 session.is_quiet() && self.socket.peek() != Some(0)

@@ -65,7 +65,7 @@ pub enum DownloadError {
     #[error("the server answered {status} {reason}")]
     Status { status: u16, reason: String },
     #[error("the server's answer makes no sense: {0}")]
-    Answer(String),
+    Response(String),
     #[error("it is larger than {limit} bytes")]
     TooLarge { limit: u64 },
     #[error("{0}")]
@@ -99,7 +99,8 @@ struct Part {
 
 impl Fetcher {
     /// Fetches what a file lacks, unless the user stops it. What is there is kept, and reported to `progress` with the
-    /// length of the whole, where that is known. The caller has to check the whole: what was there may be of another file.
+    /// length of the whole, where that is known. The caller has to check the whole: what was there may be of another
+    /// file.
     pub fn download(
         &self,
         wanted: &Download,
@@ -137,15 +138,15 @@ impl Fetcher {
             let mut failed = 0;
             let mut is_anew = false;
             loop {
-                let answer = ask(wanted.call(at, validator.as_deref())).await.map_err(DownloadError::from);
-                let error = match answer.and_then(|answer| part(&answer, at)) {
+                let response = ask(wanted.call(at, validator.as_deref())).await.map_err(DownloadError::from);
+                let error = match response.and_then(|response| part(&response, at)) {
                     Ok(None) if !is_anew => {
                         // What is there is of another file.
                         (at, validator, is_anew) = (0, None, true);
                         file.set_len(0)?;
                         continue;
                     }
-                    Ok(None) => return Err(DownloadError::Answer("a range that it does not have".to_owned())),
+                    Ok(None) => return Err(DownloadError::Response("a range that it does not have".to_owned())),
                     Ok(Some(part)) => {
                         if part.from == 0 && at > 0 {
                             file.set_len(0)?;
@@ -164,7 +165,9 @@ impl Fetcher {
                         validator = part.validator;
                         match part.failure {
                             None if part.is_last => return Ok(()),
-                            None if part.bytes.is_empty() => DownloadError::Answer("a range without a byte".to_owned()),
+                            None if part.bytes.is_empty() => {
+                                DownloadError::Response("a range without a byte".to_owned())
+                            }
                             None => continue,
                             Some(failure) => FetchError::Failed { failure, media_type: None }.into(),
                         }
@@ -212,22 +215,22 @@ impl Download {
 }
 
 /// What a response adds to a file whose first bytes are there; `None` where it does not go on after those.
-fn part(answer: &Exchange, at: u64) -> Result<Option<Part>, DownloadError> {
-    let failure = answer.failure.clone();
-    let Some(status) = answer.status else {
+fn part(response: &Exchange, at: u64) -> Result<Option<Part>, DownloadError> {
+    let failure = response.failure.clone();
+    let Some(status) = response.status else {
         let failure = failure.unwrap_or(Failure::Disconnected);
         return Err(FetchError::Failed { failure, media_type: None }.into());
     };
-    let header = |name: &str| body::header(answer, name).map(|value| value.into_owned());
+    let header = |name: &str| body::header(response, name).map(|value| value.into_owned());
     if let Some(encoding) = header("content-encoding").filter(|encoding| !encoding.eq_ignore_ascii_case("identity")) {
-        return Err(DownloadError::Answer(format!("encoded as {encoding}, which was not asked for")));
+        return Err(DownloadError::Response(format!("encoded as {encoding}, which was not asked for")));
     }
     // A weak tag does not identify bytes.
     let validator = header("etag").filter(|tag| tag.starts_with('"'));
     let range = header("content-range");
     match status {
         200 => {
-            let bytes = body::collect(answer);
+            let bytes = body::collect(response);
             let total = header("content-length").and_then(|length| length.parse().ok());
             Ok(Some(Part { from: 0, bytes, total, is_last: failure.is_none(), validator, failure }))
         }
@@ -235,8 +238,8 @@ fn part(answer: &Exchange, at: u64) -> Result<Option<Part>, DownloadError> {
             let range = range.unwrap_or_default();
             let (from, total) = content_range(&range)
                 .and_then(|(from, total)| Some((from.filter(|from| *from == at)?, total)))
-                .ok_or_else(|| DownloadError::Answer(format!("bytes from {at} on are not '{range}'")))?;
-            let bytes = body::collect(answer);
+                .ok_or_else(|| DownloadError::Response(format!("bytes from {at} on are not '{range}'")))?;
+            let bytes = body::collect(response);
             let end = from.saturating_add(bytes.len() as u64);
             let is_last = total.map_or((bytes.len() as u64) < BLOCK, |total| end >= total);
             Ok(Some(Part { from, bytes, total, is_last, validator, failure }))
@@ -247,7 +250,7 @@ fn part(answer: &Exchange, at: u64) -> Result<Option<Part>, DownloadError> {
             let part = Part { from: at, bytes: Vec::new(), total, is_last: true, validator, failure: None };
             Ok(is_there.then_some(part))
         }
-        _ => Err(DownloadError::Status { status, reason: body::reason(answer).into_owned() }),
+        _ => Err(DownloadError::Status { status, reason: body::reason(response).into_owned() }),
     }
 }
 
@@ -264,7 +267,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn answer(status: u16, head: &str, body: &str) -> Exchange {
+    fn response(status: u16, head: &str, body: &str) -> Exchange {
         let head = format!("HTTP/1.1 {status} X\r\n{head}\r\n");
         let raw = format!("{head}{body}").into_bytes();
         let mut exchange = Exchange { status: Some(status), body_at: head.len(), ..Exchange::default() };
@@ -275,39 +278,40 @@ mod tests {
 
     #[test]
     fn a_range_goes_on_where_the_file_ends() {
-        let middle = part(&answer(206, "Content-Range: bytes 5-7/10\r\nETag: \"x\"\r\n", "abc"), 5).unwrap().unwrap();
+        let middle = part(&response(206, "Content-Range: bytes 5-7/10\r\nETag: \"x\"\r\n", "abc"), 5).unwrap().unwrap();
         assert_eq!((middle.from, &middle.bytes[..], middle.total, middle.is_last), (5, &b"abc"[..], Some(10), false));
         assert_eq!(middle.validator.as_deref(), Some("\"x\""));
-        let last = part(&answer(206, "Content-Range: bytes 5-9/10\r\nETag: W/\"x\"\r\n", "abcde"), 5).unwrap().unwrap();
+        let last =
+            part(&response(206, "Content-Range: bytes 5-9/10\r\nETag: W/\"x\"\r\n", "abcde"), 5).unwrap().unwrap();
         assert!(last.is_last && last.validator.is_none());
         for other in ["bytes 4-9/10", "bytes */10", "5-9/10", "bytes x-9/10", ""] {
-            assert!(part(&answer(206, &format!("Content-Range: {other}\r\n"), "x"), 5).is_err(), "{other}");
+            assert!(part(&response(206, &format!("Content-Range: {other}\r\n"), "x"), 5).is_err(), "{other}");
         }
     }
 
     #[test]
     fn the_whole_file_takes_the_place_of_what_is_there() {
-        let whole = part(&answer(200, "Content-Length: 3\r\n", "abc"), 5).unwrap().unwrap();
+        let whole = part(&response(200, "Content-Length: 3\r\n", "abc"), 5).unwrap().unwrap();
         assert_eq!((whole.from, whole.is_last), (0, true));
     }
 
     #[test]
     fn a_range_that_is_not_there_is_the_end_of_the_file_or_another_file() {
-        assert!(part(&answer(416, "Content-Range: bytes */5\r\n", ""), 5).unwrap().unwrap().is_last);
-        assert_eq!(part(&answer(416, "Content-Range: bytes */4\r\n", ""), 5).unwrap(), None);
-        assert_eq!(part(&answer(416, "", ""), 5).unwrap(), None);
+        assert!(part(&response(416, "Content-Range: bytes */5\r\n", ""), 5).unwrap().unwrap().is_last);
+        assert_eq!(part(&response(416, "Content-Range: bytes */4\r\n", ""), 5).unwrap(), None);
+        assert_eq!(part(&response(416, "", ""), 5).unwrap(), None);
     }
 
     #[test]
-    fn an_encoded_answer_is_no_part_of_a_file() {
-        assert!(part(&answer(200, "Content-Encoding: gzip\r\n", "x"), 0).is_err());
+    fn an_encoded_response_is_no_part_of_a_file() {
+        assert!(part(&response(200, "Content-Encoding: gzip\r\n", "x"), 0).is_err());
     }
 
     proptest! {
         #[test]
         fn no_range_is_too_strange(text in "(bytes )?[0-9*/ -]{0,20}", at: u64) {
             let _ = content_range(&text);
-            let _ = part(&answer(206, &format!("Content-Range: {text}\r\n"), "x"), at);
+            let _ = part(&response(206, &format!("Content-Range: {text}\r\n"), "x"), at);
         }
     }
 }

@@ -38,7 +38,7 @@ pub struct Call {
     pub body: Bytes,
     /// For all of it, redirects included.
     pub timeout: Duration,
-    /// Bytes of the answer, as sent and as decoded.
+    /// Bytes of the response, as sent and as decoded.
     pub size_limit: usize,
     pub follows_redirects: bool,
 }
@@ -68,7 +68,7 @@ impl Call {
     }
 }
 
-/// An answer, decoded.
+/// A response, decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
     pub status: u16,
@@ -84,7 +84,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// A header field of the answer, by name.
+    /// A header field of the response, by name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -110,13 +110,13 @@ pub struct FetchTimes {
     pub end: MonoNs,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Error)]
 pub enum FetchError {
     #[error("{failure}")]
     Failed {
         failure: Failure,
-        /// Of the answer that had begun.
+        /// Of the response that had begun.
         media_type: Option<String>,
     },
     #[error("timed out after {} s", seconds(*.0))]
@@ -224,7 +224,7 @@ pub struct SessionSettings {
     pub stamps: StampMode,
     /// How long an idle connection lives; zero: none is used again.
     pub keepalive: Nanos,
-    /// Bytes of any answer as sent.
+    /// Bytes of any response as sent.
     pub size_limit: usize,
     pub connect_timeout: Option<Duration>,
     /// How long nothing may come or go.
@@ -297,8 +297,8 @@ async fn unless_silent<F: Future>(exchange: F, limit: Option<Duration>) -> Resul
 struct Following(Option<Redirects<'static>>);
 
 impl Script for Following {
-    fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step {
-        self.0.as_mut().map_or(Step::End, |redirects| redirects.next(leg, answer))
+    fn next(&mut self, leg: &Leg, response: &Exchange) -> Step {
+        self.0.as_mut().map_or(Step::End, |redirects| redirects.next(leg, response))
     }
 }
 

@@ -96,7 +96,7 @@ impl Framer {
         self.state == State::Done
     }
 
-    /// Bytes that came after the end of the message, in the read that completed it: they belong to no answer.
+    /// Bytes that came after the end of the message, in the read that completed it: they belong to no response.
     pub fn surplus(&self) -> usize {
         self.surplus
     }
@@ -577,12 +577,12 @@ mod tests {
 
     #[test]
     fn trailers_without_end_are_refused() {
-        let answer = |trailers: usize| {
+        let response = |trailers: usize| {
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n";
             format!("{head}{}\r\n", "X-Trailer: 1\r\n".repeat(trailers))
         };
-        assert!(run(answer(3).as_bytes(), 7).1.is_ok());
-        assert!(run(answer(100_000).as_bytes(), 4096).1.is_err());
+        assert!(run(response(3).as_bytes(), 7).1.is_ok());
+        assert!(run(response(100_000).as_bytes(), 4096).1.is_err());
     }
 
     #[test]

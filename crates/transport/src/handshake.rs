@@ -15,7 +15,7 @@ use std::os::fd::AsFd;
 pub struct Handshake {
     /// From the call until this process saw the connection open: a busy process sees it late.
     pub connect: Nanos,
-    /// From the first segment to its answer, as the kernel took it; `None` where it could not.
+    /// From the first segment to its acknowledgement, as measured by the kernel; `None` if it has no measurement.
     pub round_trip: Option<Nanos>,
     /// First segments that were lost and sent again.
     pub retransmits: u32,

@@ -13,7 +13,7 @@ pub struct Leg {
     pub body: Body,
     /// The request's time counts from here on.
     pub renews_time: bool,
-    /// Of a 2xx answer, the head is kept alone: its body is framed and counted, however long it is.
+    /// Of a 2xx response, the head is kept alone: its body is framed and counted, however long it is.
     pub drops_body: bool,
 }
 
@@ -33,19 +33,19 @@ impl Leg {
 /// What follows a leg.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Its answer is the answer.
+    /// The response to this leg is the response to the request.
     End,
     /// Another leg, after a pause.
     Next(Nanos, Box<Leg>),
     Fail(Failure),
 }
 
-/// Decides what follows each leg of one request. It sees the whole answer to the leg and has no clock and no socket.
+/// Decides what follows each leg of one request. It sees the whole response to the leg and has no clock and no socket.
 pub trait Script {
-    fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step;
+    fn next(&mut self, leg: &Leg, response: &Exchange) -> Step;
 }
 
-/// Follows an answer while it comes.
+/// Follows a response while it comes.
 pub trait Watch {
     /// More of it came: one read, or a few over HTTP/2. What came before belongs to another leg when that one began at
     /// another instant (`Timeline::leg_start`).

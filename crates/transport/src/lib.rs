@@ -1,4 +1,4 @@
-//! Sends a request and times every byte of its answer.
+//! Sends a request and times every byte of its response.
 //!
 //! Nothing here knows what a request means. A [`Client`] belongs to one worker thread and its runtime; it turns an
 //! [`OutgoingRequest`] request into an [`aiperf_types::Exchange`]: raw bytes, and the instant and lag of each read.
@@ -22,12 +22,12 @@
 //! - [`pace`]: how often a server that takes no connections is tried
 //! - [`pool`]: idle connections and limits
 //! - [`cancel`]: stopping a request from outside; [`timers`]: deadlines of any length
-//! - [`legs`]: a request of several legs, and who follows its answers; [`redirect`]: those that servers ask for
+//! - [`legs`]: a request of several legs, and who follows its responses; [`redirect`]: those that servers ask for
 //! - `earlier_legs`: legs of a request that are over
 //! - [`client`]: one request from start to end; [`fetch`]: calls that are not measured;
 //!   [`download`]: files fetched to disk by such calls
 //! - [`from_plan`]: settings of connections and calls, from the plan
-//! - [`budget`]: memory of all answers in flight together
+//! - [`budget`]: memory of all responses in flight together
 //! - [`buffers`]: read buffers that come back from the record threads
 //! - [`os_error`]: errors of the operating system; [`sys`]: the few system calls that have no safe wrapper
 //!
@@ -88,7 +88,7 @@ pub mod timers;
 pub mod tls;
 pub mod turn;
 
-pub use budget::AnswerBudget;
+pub use budget::ResponseBudget;
 pub use buffers::BufferReturn;
 pub use cancel::{Cancel, CancelReason};
 pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protocol, Reuse};

@@ -7,8 +7,8 @@ use crate::stamped_stream::StampedStream;
 use std::io::IoSlice;
 use std::sync::Arc;
 
-/// The longest answer to a request for a tunnel.
-const ANSWER_LIMIT: usize = 16 << 10;
+/// The longest response to a request for a tunnel.
+const RESPONSE_LIMIT: usize = 16 << 10;
 
 /// Which proxy is used for which server.
 #[derive(Clone)]
@@ -70,15 +70,15 @@ impl Proxy {
             sent += wrote.map_err(|error| error.to_string())?;
         }
         // One byte at a time, so that nothing is read of what comes through the tunnel.
-        let (mut answer, mut framer) = (Vec::new(), Framer::default());
-        while framer.head().is_none() && answer.len() < ANSWER_LIMIT {
+        let (mut response, mut framer) = (Vec::new(), Framer::default());
+        while framer.head().is_none() && response.len() < RESPONSE_LIMIT {
             let mut byte = [0];
             let read = std::future::poll_fn(|cx| connection.poll_read(cx, &mut byte)).await;
             match read.map_err(|error| error.to_string())?.len {
                 0 => return Err("it closed the connection".to_owned()),
-                _ => answer.push(byte[0]),
+                _ => response.push(byte[0]),
             }
-            framer.feed(&answer, 1).map_err(|error| error.to_string())?;
+            framer.feed(&response, 1).map_err(|error| error.to_string())?;
         }
         match framer.head() {
             Some(head) if (200..300).contains(&head.status) => Ok(()),

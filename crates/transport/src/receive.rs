@@ -1,6 +1,6 @@
 //! What a read adds to an exchange.
 
-use crate::budget::AnswerBudget;
+use crate::budget::ResponseBudget;
 use crate::framer::{FrameError, Framer};
 use aiperf_types::{Exchange, Failure, MonoNs, Read};
 use std::rc::Rc;
@@ -9,26 +9,26 @@ use std::sync::Arc;
 /// Reads of a body that is not kept: more of them become one.
 const MOST_DROPPED: usize = 4096;
 
-/// Bytes that an answer may hold without asking what others hold. Nearly all answers are smaller, and a large one asks
-/// again only when it holds as much more.
+/// Bytes that a response may hold without asking what others hold. Nearly all responses are smaller, and a large one
+/// asks again only when it holds as much more.
 const FREE: usize = 1 << 20;
 
 /// The budget of all workers, as one of them has it: requests share it without touching what other threads touch.
-pub(crate) type LocalBudget = Rc<Arc<AnswerBudget>>;
+pub(crate) type LocalBudget = Rc<Arc<ResponseBudget>>;
 
-/// What is kept of an answer.
+/// What is kept of a response.
 #[derive(Debug)]
-pub struct Kept {
+pub struct Retention {
     /// So many bytes, the list of reads among them.
     limit: usize,
-    /// Of a 2xx answer, the head alone.
+    /// Of a 2xx response, the head alone.
     pub drops_body: bool,
     /// What it may hold without asking again.
     granted: usize,
     share: Option<Share>,
 }
 
-/// What an answer took of the budget; it goes back when the answer is complete or dropped.
+/// What a response took of the budget; it goes back when the response is complete or dropped.
 #[derive(Debug)]
 struct Share {
     budget: LocalBudget,
@@ -43,20 +43,20 @@ impl Drop for Share {
     }
 }
 
-impl Kept {
+impl Retention {
     /// All of it, up to a limit.
     pub fn up_to(limit: usize) -> Self {
         Self { limit, drops_body: false, granted: usize::MAX, share: None }
     }
 
-    /// The same, as far as other answers in flight leave room.
+    /// The same, as far as other responses in flight leave room.
     #[must_use]
     pub(crate) fn within(self, budget: Option<LocalBudget>) -> Self {
         let granted = if budget.is_some() { FREE } else { usize::MAX };
         Self { granted, share: budget.map(|budget| Share { budget, taken: 0 }), ..self }
     }
 
-    /// The same for another answer.
+    /// The same for another response.
     pub(crate) fn another(&self) -> Self {
         let budget = self.share.as_ref().map(|share| share.budget.clone());
         Self { drops_body: self.drops_body, ..Self::up_to(self.limit).within(budget) }
@@ -66,19 +66,19 @@ impl Kept {
         self.limit
     }
 
-    /// Whether what it takes is missing to other answers.
+    /// Whether what it takes is missing to other responses.
     pub(crate) fn is_shared(&self) -> bool {
         self.share.is_some()
     }
 
-    /// Of a 2xx answer, the head alone.
+    /// Of a 2xx response, the head alone.
     #[must_use]
     pub fn dropping_bodies(self) -> Self {
         Self { drops_body: true, ..self }
     }
 
-    /// Whether an answer may hold so many bytes in a buffer of this length. A read of one byte takes more room than the
-    /// byte: both count.
+    /// Whether a response may hold so many bytes in a buffer of this length. A read of one byte takes more room than
+    /// the byte: both count.
     #[inline]
     pub(crate) fn admit(&mut self, filled: usize, buffer: usize, reads: &[Read]) -> Result<(), Failure> {
         let list = size_of_val(reads);
@@ -101,7 +101,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Whether the body of this answer is counted and not kept.
+    /// Whether the body of this response is counted and not kept.
     pub(crate) fn drops(&self, exchange: &Exchange) -> bool {
         self.drops_body && matches!(exchange.status, Some(200..300))
     }
@@ -115,7 +115,7 @@ pub fn record_read(
     mut read: Read,
     exchange: &mut Exchange,
     framer: &mut Framer,
-    kept: &mut Kept,
+    kept: &mut Retention,
 ) -> Result<(), FrameError> {
     let had_head = framer.head().is_some();
     let came = read.len as usize;
@@ -180,7 +180,7 @@ pub(crate) fn note_dropped(read: Read, is_another: bool, reads: &mut Vec<Read>) 
 mod tests {
     use super::*;
 
-    fn record(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], kept: &mut Kept) {
+    fn record(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], kept: &mut Retention) {
         exchange.raw.truncate(exchange.raw_len);
         exchange.raw.extend_from_slice(bytes);
         let at = MonoNs(exchange.timeline.bytes_received + 1);
@@ -193,7 +193,7 @@ mod tests {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
         let head = b"HTTP/1.1 200 OK\r\nContent-Length: 306\r\n\r\n";
         let limit = head.len() + 100;
-        let kept = &mut Kept::up_to(limit);
+        let kept = &mut Retention::up_to(limit);
         record(&mut exchange, &mut framer, head, kept);
         record(&mut exchange, &mut framer, &[b'x'; 300], kept);
         record(&mut exchange, &mut framer, b"behind", kept);
@@ -207,7 +207,7 @@ mod tests {
     fn a_body_that_is_dropped_is_framed_and_counted_whatever_its_length() {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
         let start = b"HTTP/1.1 200 OK\r\nContent-Length: 5003\r\n\r\nabc";
-        let kept = &mut Kept::up_to(64).dropping_bodies();
+        let kept = &mut Retention::up_to(64).dropping_bodies();
         record(&mut exchange, &mut framer, start, kept);
         (0..5000).for_each(|_| record(&mut exchange, &mut framer, b"x", kept));
         assert!(framer.is_done() && exchange.failure.is_none());
@@ -224,28 +224,28 @@ mod tests {
     }
 
     #[test]
-    fn of_an_answer_that_is_none_everything_is_kept() {
+    fn of_a_response_that_is_none_everything_is_kept() {
         let (mut exchange, mut framer) = (Exchange::default(), Framer::default());
-        let answer = b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nabc";
-        record(&mut exchange, &mut framer, answer, &mut Kept::up_to(1 << 20).dropping_bodies());
+        let response = b"HTTP/1.1 404 No\r\nContent-Length: 3\r\n\r\nabc";
+        record(&mut exchange, &mut framer, response, &mut Retention::up_to(1 << 20).dropping_bodies());
         assert_eq!(crate::body::collect(&exchange), b"abc");
     }
 
-    fn within(budget: &Arc<AnswerBudget>) -> Kept {
-        Kept::up_to(usize::MAX).within(Some(Rc::new(budget.clone())))
+    fn within(budget: &Arc<ResponseBudget>) -> Retention {
+        Retention::up_to(usize::MAX).within(Some(Rc::new(budget.clone())))
     }
 
     #[test]
     fn responses_of_less_than_a_megabyte_need_no_budget() {
-        let budget = Arc::new(AnswerBudget::new(0));
+        let budget = Arc::new(ResponseBudget::new(0));
         let mut kept = within(&budget);
         assert_eq!((kept.admit(FREE, FREE, &[]), budget.held()), (Ok(()), 0));
         assert_eq!(kept.admit(FREE + 1, FREE, &[]), Err(Failure::NoRoom { limit: 0 }));
     }
 
     #[test]
-    fn large_answers_share_the_room_there_is_and_give_it_back() {
-        let budget = Arc::new(AnswerBudget::new(10 * FREE));
+    fn large_responses_share_the_room_there_is_and_give_it_back() {
+        let budget = Arc::new(ResponseBudget::new(10 * FREE));
         let (mut first, mut second) = (within(&budget), within(&budget));
         assert_eq!(first.admit(2 * FREE, 8 * FREE, &[]), Ok(()), "the buffer counts, not what is in it");
         assert_eq!(budget.held(), 8 * FREE);
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_list_of_reads_takes_room_as_bytes_do() {
-        let budget = Arc::new(AnswerBudget::new(0));
+        let budget = Arc::new(ResponseBudget::new(0));
         let reads = vec![Read::default(); FREE / size_of::<Read>() + 1];
         let (fitting, all) = (&reads[1..], &reads[..]);
         assert!(within(&budget).admit(0, 0, fitting).is_ok() && within(&budget).admit(0, 0, all).is_err());

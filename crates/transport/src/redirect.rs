@@ -87,9 +87,9 @@ impl<'a> Redirects<'a> {
 }
 
 impl Script for Redirects<'_> {
-    fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step {
-        let Some(status @ (301 | 302 | 303 | 307 | 308)) = answer.status else { return Step::End };
-        let Some(location) = body::header(answer, "location") else { return Step::End };
+    fn next(&mut self, leg: &Leg, response: &Exchange) -> Step {
+        let Some(status @ (301 | 302 | 303 | 307 | 308)) = response.status else { return Step::End };
+        let Some(location) = body::header(response, "location") else { return Step::End };
         self.seen += 1;
         if self.seen >= LIMIT {
             return Step::Fail(Failure::TooManyRedirects { limit: LIMIT });
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn answer(status: u16, location: &str) -> Exchange {
+    fn response(status: u16, location: &str) -> Exchange {
         let raw = format!("HTTP/1.1 {status} X\r\nLocation: {location}\r\n\r\n").into_bytes();
         Exchange { status: Some(status), raw_len: raw.len(), body_at: raw.len(), raw, ..Exchange::default() }
     }
@@ -246,18 +246,20 @@ mod tests {
     #[test]
     fn a_redirect_keeps_method_and_body_but_for_303() {
         for status in [301, 302, 307, 308] {
-            let Step::Next(Nanos(0), leg) = Redirects::default().next(&post(), &answer(status, "/y")) else { panic!() };
+            let Step::Next(Nanos(0), leg) = Redirects::default().next(&post(), &response(status, "/y")) else {
+                panic!()
+            };
             assert_eq!(leg.head, String::from_utf8_lossy(&post().head).replace("/v1/chat?x=1", "/y").into_bytes());
             assert_eq!(leg.body, "{}".into());
         }
-        let Step::Next(_, leg) = Redirects::default().next(&post(), &answer(303, "/y")) else { panic!() };
+        let Step::Next(_, leg) = Redirects::default().next(&post(), &response(303, "/y")) else { panic!() };
         assert_eq!(String::from_utf8_lossy(&leg.head), "GET /y HTTP/1.1\r\nHost: h:8\r\nAuthorization: secret\r\n\r\n");
         assert!(leg.body.is_empty());
     }
 
     #[test]
     fn another_server_gets_no_credentials() {
-        let Step::Next(_, leg) = Redirects::default().next(&post(), &answer(307, "http://other/y")) else { panic!() };
+        let Step::Next(_, leg) = Redirects::default().next(&post(), &response(307, "http://other/y")) else { panic!() };
         let head = String::from_utf8_lossy(&leg.head).into_owned();
         assert!(head.contains("Host: other\r\n") && !head.contains("secret"), "{head}");
     }
@@ -278,7 +280,7 @@ mod tests {
         let head =
             "GET / HTTP/1.1\r\nHost: h:8\r\nAccept: a\r\nX-Passphrase: open\r\nX-Passphrase: shut\r\nX-Tag: t\r\n\r\n";
         let leg = Leg::new(Origin::http("h", 8).into(), head.into(), Body::default());
-        let Step::Next(_, next) = redirects.next(&leg, &answer(307, "http://other/y")) else { panic!() };
+        let Step::Next(_, next) = redirects.next(&leg, &response(307, "http://other/y")) else { panic!() };
         String::from_utf8(next.head).unwrap()
     }
 
@@ -298,7 +300,7 @@ mod tests {
     #[test]
     fn a_private_body_is_not_sent_to_another_server() {
         for elsewhere in ["http://other/y", "https://h:8/y", "http://h:9/y"] {
-            let step = Redirects::keeping(&All).next(&post(), &answer(307, elsewhere));
+            let step = Redirects::keeping(&All).next(&post(), &response(307, elsewhere));
             let Step::Fail(Failure::Step { code: 307, kind: "RedirectRefused", message: why }) = step else {
                 panic!("{step:?}")
             };
@@ -306,18 +308,18 @@ mod tests {
         }
         // Here it has been already, and a GET has none.
         for (status, location) in [(307, "/y"), (303, "http://other/y")] {
-            assert!(matches!(Redirects::keeping(&All).next(&post(), &answer(status, location)), Step::Next(..)));
+            assert!(matches!(Redirects::keeping(&All).next(&post(), &response(status, location)), Step::Next(..)));
         }
     }
 
     #[test]
-    fn the_tenth_redirect_is_too_many_and_other_answers_end() {
+    fn the_tenth_redirect_is_too_many_and_other_responses_end() {
         let mut redirects = Redirects::default();
         for _ in 0..9 {
-            assert!(matches!(redirects.next(&post(), &answer(308, "/")), Step::Next(..)));
+            assert!(matches!(redirects.next(&post(), &response(308, "/")), Step::Next(..)));
         }
-        assert_eq!(redirects.next(&post(), &answer(308, "/")), Step::Fail(Failure::TooManyRedirects { limit: 10 }));
-        for other in [answer(200, "/"), answer(304, "/"), Exchange { status: Some(302), ..Exchange::default() }] {
+        assert_eq!(redirects.next(&post(), &response(308, "/")), Step::Fail(Failure::TooManyRedirects { limit: 10 }));
+        for other in [response(200, "/"), response(304, "/"), Exchange { status: Some(302), ..Exchange::default() }] {
             assert_eq!(Redirects::default().next(&post(), &other), Step::End);
         }
     }
@@ -325,7 +327,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_location_makes_a_head_of_two_lines(location in ".{0,40}") {
-            if let Step::Next(_, leg) = Redirects::default().next(&post(), &answer(307, &location)) {
+            if let Step::Next(_, leg) = Redirects::default().next(&post(), &response(307, &location)) {
                 prop_assert_eq!(leg.head.iter().filter(|&&b| b == b'\n').count(), 6);
             }
         }

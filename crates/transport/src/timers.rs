@@ -27,7 +27,7 @@ struct Inner {
 /// A deadline that counts until it is dropped.
 pub struct Deadline {
     timers: Timers,
-    place: Place,
+    place: TimerSlot,
 }
 
 impl Drop for Deadline {
@@ -74,7 +74,7 @@ impl Timers {
 
 /// The place of a deadline: a slot, and which use of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct TimerSlot {
     slot: u32,
     tenant: u64,
 }
@@ -83,26 +83,26 @@ struct Place {
 /// it, so that a request costs one push and now and then its share of a sweep.
 #[derive(Default)]
 struct Queue {
-    heap: BinaryHeap<Reverse<(MonoNs, Place)>>,
+    heap: BinaryHeap<Reverse<(MonoNs, TimerSlot)>>,
     slots: Vec<Option<(u64, Cancel, CancelReason)>>,
     free: Vec<u32>,
     tenants: u64,
 }
 
 impl Queue {
-    fn add(&mut self, at: MonoNs, cancel: Cancel, reason: CancelReason) -> Place {
+    fn add(&mut self, at: MonoNs, cancel: Cancel, reason: CancelReason) -> TimerSlot {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.slots.len() as u32 - 1
         });
         self.tenants += 1;
-        let place = Place { slot, tenant: self.tenants };
+        let place = TimerSlot { slot, tenant: self.tenants };
         self.slots[slot as usize] = Some((place.tenant, cancel, reason));
         self.heap.push(Reverse((at, place)));
         place
     }
 
-    fn remove(&mut self, place: Place) {
+    fn remove(&mut self, place: TimerSlot) {
         if self.counts(place) {
             self.slots[place.slot as usize] = None;
             self.free.push(place.slot);
@@ -115,7 +115,7 @@ impl Queue {
         }
     }
 
-    fn counts(&self, place: Place) -> bool {
+    fn counts(&self, place: TimerSlot) -> bool {
         self.slots[place.slot as usize].as_ref().is_some_and(|(tenant, ..)| *tenant == place.tenant)
     }
 

@@ -351,7 +351,7 @@ impl Session {
         loop {
             match self.connection.reader().read(room) {
                 Ok(len) => return Poll::Ready(Ok(Read { len: len as u32, ..self.newest })),
-                // What is missing, the framing of the answer knows, unless the close itself is its end.
+                // What is missing, the framing of the response knows, unless the close itself is its end.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     self.was_cut = true;
                     return Poll::Ready(Ok(Read { len: 0, ..self.newest }));
@@ -366,7 +366,7 @@ impl Session {
             }
             ready!(self.poll_raw(cx, socket, reader))?;
             if self.connection.wants_write() {
-                // An answer to a key update; if the socket is full it goes out with the next request.
+                // The reply to a key update; if the socket is full it goes out with the next request.
                 let _ = self.poll_flush(cx, socket)?;
             }
         }

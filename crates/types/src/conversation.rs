@@ -68,10 +68,10 @@ impl Turn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextMode {
-    /// All of them, each with the answer that it got.
+    /// All of them, each with the response that it got.
     #[default]
     DeltasWithoutResponses,
-    /// All of them; answers are among them, and those that come are not used.
+    /// All of them; responses are among them, and those that come are not used.
     DeltasWithResponses,
     /// None: each turn holds all its messages.
     MessageArrayWithResponses,

@@ -54,7 +54,7 @@ pub struct Traits {
     pub system_message: bool,
     /// Whether its requests are queries with passages to rank.
     pub ranks: bool,
-    /// Whether its answers are embeddings.
+    /// Whether its responses are embeddings.
     pub embeds: bool,
     /// What its requests hold that is generated only if the user asks for it, if at all: else it comes from a file.
     pub needs_file: Option<NeedsFile>,
@@ -81,7 +81,7 @@ impl Traits {
         self.produces_tokens || self.tokenizes_input
     }
 
-    /// Whether its answers are numbers, whose length in tokens is 0.
+    /// Whether its responses are numbers, whose length in tokens is 0.
     pub const fn has_empty_output(&self) -> bool {
         self.embeds || self.ranks
     }

@@ -1,4 +1,4 @@
-//! One request and its answer: raw bytes with the instant of every read.
+//! One request and its response: raw bytes with the instant of every read.
 
 use crate::{Body, CorrelationId, Failure, MonoNs, Nanos, Parsed, Read};
 use std::iter::Sum;
@@ -34,7 +34,7 @@ pub struct RequestTag {
     /// Its model, where the run has several.
     pub model: Option<Arc<str>>,
     pub images: u32,
-    /// Vectors that it asks for, where its answer holds one for each input.
+    /// Vectors that it asks for, where its response holds one for each input.
     pub vectors: Option<u32>,
     /// Length of its audio.
     pub audio_seconds: Option<f64>,
@@ -187,11 +187,11 @@ pub struct Exchange {
     pub body_at: usize,
     /// Whether the body is framed in chunks.
     pub chunked: bool,
-    /// Why there is no whole answer, if there is none.
+    /// Why there is no whole response, if there is none.
     pub failure: Option<Failure>,
     /// The request body as sent.
     pub request_body: Body,
-    /// What was read of the answer while it came, where that was asked for: it is not read again.
+    /// What was read of the response while it came, where that was asked for: it is not read again.
     pub parsed: Option<Box<Parsed>>,
     /// The request's head as sent, where that was asked for.
     pub request_head: Vec<u8>,

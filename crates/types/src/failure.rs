@@ -1,11 +1,11 @@
-//! Why an exchange ended without a whole answer, as the transport saw it. The writer of records
+//! Why an exchange ended without a whole response, as the transport saw it. The writer of records
 //! chooses its name there.
 
 use crate::Nanos;
 use std::fmt;
 use std::io;
 
-/// What went wrong on the way to a whole answer.
+/// What went wrong on the way to a whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The server's name has no address.
@@ -65,7 +65,7 @@ pub enum Failure {
     TooLarge {
         limit: usize,
     },
-    /// Other answers in flight leave it no room.
+    /// Other responses in flight leave it no room.
     NoRoom {
         limit: usize,
     },

@@ -11,9 +11,9 @@
 //! - [`shape`]: when the turns of a conversation may be sent
 //! - [`id`]: ids as text
 //! - [`read`]: one read from a connection, and how exact its instant is
-//! - [`exchange`]: one request and its answer as bytes with a timeline
+//! - [`exchange`]: one request and its response as bytes with a timeline
 //! - [`http_phases`]: how the time of an exchange falls into phases
-//! - [`failure`]: why an exchange ended without a whole answer
+//! - [`failure`]: why an exchange ended without a whole response
 //! - [`error`]: why a request failed, as records report it
 //! - [`response`]: what a dialect read out of the bytes: content marks, usage, texts; [`spec_decode`]: speculative decoding
 //! - [`record`]: one finished request as the metrics see it; [`trace`]: its HTTP exchange step by step;
@@ -90,7 +90,7 @@ pub use number_map::NumberMap;
 pub use raw::{RawBody, RawEvents, RawExchange, RawResponse};
 pub use read::{Read, Uncertainty};
 pub use record::{HttpTiming, Measured, PhaseId, PhaseKind, RecordMeta, TokenCounts};
-pub use response::{AnswerTokens, ContentMark, Parsed, Reply, Usage, VideoFacts};
+pub use response::{ContentMark, Parsed, Reply, ResponseTokens, Usage, VideoFacts};
 pub use shape::{Branch, Shape, ShapeList, Shapes, TurnShape};
 pub use spec_decode::SpecDecode;
 pub use stats::Stats;

@@ -2,7 +2,7 @@
 
 use crate::MonoNs;
 
-/// One request and its answer as they were, for those who ask for it.
+/// One request and its response as they were, for those who ask for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawExchange {
     /// As they were sent, each name once; `None` where there was no request.

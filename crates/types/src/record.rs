@@ -114,7 +114,6 @@ pub struct Measured {
     pub number: u64,
     /// Wall clock at the start; latencies use `start`.
     pub start_wall: WallNs,
-    /// Monotonic start.
     pub start: MonoNs,
     /// Last raw response, else the end of the exchange, else the start.
     pub end: MonoNs,

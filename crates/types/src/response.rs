@@ -3,7 +3,7 @@
 use crate::{MonoNs, RequestError, SpecDecode, Turn, Uncertainty};
 use serde::{Deserialize, Serialize};
 
-/// One content response: a piece of the answer that is not empty.
+/// One content response: a piece of the response that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentMark {
     /// Arrival of the read that completed it.
@@ -25,7 +25,7 @@ pub struct Usage {
     pub prompt_audio_tokens: Option<u64>,
     pub tool_use_prompt_tokens: Option<u64>,
     pub prompt_audio_seconds: Option<f64>,
-    /// Tokens of the answer, reasoning included.
+    /// Tokens of the response, reasoning included.
     pub completion_tokens: Option<u64>,
     pub reasoning_tokens: Option<u64>,
     pub completion_audio_tokens: Option<u64>,
@@ -35,9 +35,9 @@ pub struct Usage {
     pub total_tokens: Option<u64>,
 }
 
-/// Tokens of an answer, as its server counted them.
+/// Tokens of a response, as its server counted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AnswerTokens {
+pub struct ResponseTokens {
     /// Without those of reasoning.
     pub output: Option<u64>,
     pub reasoning: Option<u64>,
@@ -46,21 +46,22 @@ pub struct AnswerTokens {
 }
 
 impl Usage {
-    /// Tokens of the answer. Servers count reasoning among those of the completion, or beside them: their total shows which.
-    pub fn answer_tokens(&self) -> AnswerTokens {
+    /// Tokens of the response. Servers count reasoning among those of the completion, or beside them: their total shows
+    /// which.
+    pub fn response_tokens(&self) -> ResponseTokens {
         let (output, reasoning) = (self.completion_tokens, self.reasoning_tokens);
         let (Some(completion), Some(thought)) = (output, reasoning.filter(|thought| *thought > 0)) else {
-            return AnswerTokens { output, reasoning, is_doubtful: false };
+            return ResponseTokens { output, reasoning, is_doubtful: false };
         };
         let stated = self.total_tokens.zip(self.prompt_tokens).map(|(total, prompt)| total.checked_sub(prompt));
-        let is_beside = stated.is_some_and(|answer| answer == Some(completion.saturating_add(thought)));
-        let is_among = stated.is_none_or(|answer| answer == Some(completion));
+        let is_beside = stated.is_some_and(|total| total == Some(completion.saturating_add(thought)));
+        let is_among = stated.is_none_or(|total| total == Some(completion));
         if is_beside {
-            return AnswerTokens { output, reasoning, is_doubtful: false };
+            return ResponseTokens { output, reasoning, is_doubtful: false };
         }
         // Where the total includes no more than the completion, no more than that can have been thought.
         let reasoning = if stated.is_some() && is_among { thought.min(completion) } else { thought };
-        AnswerTokens {
+        ResponseTokens {
             output: Some(completion.saturating_sub(thought)),
             reasoning: Some(reasoning),
             is_doubtful: !is_among || thought > completion,
@@ -68,12 +69,12 @@ impl Usage {
     }
 }
 
-/// What an answer leaves for the turns after it.
+/// What a response leaves for the turns after it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// The response as a turn; `None` when it is empty.
     pub turn: Option<Turn>,
-    /// By which the server knows the answer.
+    /// By which the server knows the response.
     pub response_id: Option<String>,
 }
 
@@ -84,7 +85,7 @@ pub struct VideoFacts {
     pub peak_memory_mb: Option<f64>,
 }
 
-/// An exchange's answer, parsed.
+/// An exchange's response, parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// Content responses in order of arrival.
@@ -111,7 +112,7 @@ pub struct Parsed {
     pub unreadable_usage: bool,
     /// A stream ended without what marks the end of such streams.
     pub is_unfinished: bool,
-    /// Vectors in the answer, where there are any.
+    /// Vectors in the response, where there are any.
     pub vectors: Option<u32>,
     /// Content responses that shared their read with later bytes: they arrived somewhere within an interval.
     pub merged: u32,
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_total_shows_whether_reasoning_is_counted_beside_the_completion_or_among_it() {
-        let answer = |prompt, completion, reasoning, total| {
+        let tokens = |prompt, completion, reasoning, total| {
             let usage = Usage {
                 prompt_tokens: prompt,
                 completion_tokens: completion,
@@ -148,7 +149,7 @@ mod tests {
                 total_tokens: total,
                 ..Usage::default()
             };
-            let AnswerTokens { output, reasoning, is_doubtful } = usage.answer_tokens();
+            let ResponseTokens { output, reasoning, is_doubtful } = usage.response_tokens();
             (output, reasoning, is_doubtful)
         };
         let some = Some;
@@ -170,7 +171,7 @@ mod tests {
             ((some(10), None, some(5), some(99)), (None, some(5), false)),
         ] {
             let (prompt, completion, reasoning, total) = counts;
-            assert_eq!(answer(prompt, completion, reasoning, total), wanted, "{counts:?}");
+            assert_eq!(tokens(prompt, completion, reasoning, total), wanted, "{counts:?}");
         }
     }
 }

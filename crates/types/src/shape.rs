@@ -31,10 +31,10 @@ pub struct Shape {
 /// Every conversation of a dataset, by index. A million of one turn each take no memory; of others, what their turns do
 /// not all share is kept: 8 bytes a conversation, and 8 a turn where delays differ or turns have times.
 #[derive(Clone, Debug)]
-pub struct Shapes(Kept);
+pub struct Shapes(ShapeStore);
 
 #[derive(Clone, Debug)]
-enum Kept {
+enum ShapeStore {
     /// So many of one turn, with neither delays nor times.
     Single(u32),
     Listed(ShapeList),
@@ -148,14 +148,14 @@ impl ShapeList {
 
 impl From<ShapeList> for Shapes {
     fn from(list: ShapeList) -> Self {
-        if list.is_plain() { Self::single(list.ends.len() as u32) } else { Self(Kept::Listed(list)) }
+        if list.is_plain() { Self::single(list.ends.len() as u32) } else { Self(ShapeStore::Listed(list)) }
     }
 }
 
 impl Shapes {
     /// So many conversations of one turn that may go out at any time.
     pub fn single(conversations: u32) -> Self {
-        Self(Kept::Single(conversations))
+        Self(ShapeStore::Single(conversations))
     }
 
     pub fn listed(shapes: Vec<Shape>) -> Self {
@@ -169,8 +169,8 @@ impl Shapes {
 
     pub fn len(&self) -> u32 {
         match &self.0 {
-            Kept::Single(conversations) => *conversations,
-            Kept::Listed(list) => list.ends.len() as u32,
+            ShapeStore::Single(conversations) => *conversations,
+            ShapeStore::Listed(list) => list.ends.len() as u32,
         }
     }
 
@@ -181,40 +181,40 @@ impl Shapes {
     /// How many turns a conversation has.
     pub fn turns(&self, conversation: u32) -> u32 {
         match &self.0 {
-            Kept::Single(_) => 1,
-            Kept::Listed(list) => list.turns(conversation as usize) as u32,
+            ShapeStore::Single(_) => 1,
+            ShapeStore::Listed(list) => list.turns(conversation as usize) as u32,
         }
     }
 
     /// How many turns the conversations before one have together.
     pub fn turns_before(&self, conversation: u32) -> u64 {
         match &self.0 {
-            Kept::Single(_) => u64::from(conversation),
-            Kept::Listed(list) => list.first(conversation as usize) as u64,
+            ShapeStore::Single(_) => u64::from(conversation),
+            ShapeStore::Listed(list) => list.first(conversation as usize) as u64,
         }
     }
 
     /// How many turns all conversations have together.
     pub fn turns_in_all(&self) -> u64 {
         match &self.0 {
-            Kept::Single(conversations) => u64::from(*conversations),
-            Kept::Listed(list) => list.turns_in_all() as u64,
+            ShapeStore::Single(conversations) => u64::from(*conversations),
+            ShapeStore::Listed(list) => list.turns_in_all() as u64,
         }
     }
 
     /// One turn of a conversation; one that it does not have may go out at any time.
     pub fn turn(&self, conversation: u32, turn: u32) -> TurnShape {
         match &self.0 {
-            Kept::Single(_) => TurnShape::default(),
-            Kept::Listed(list) => list.turn(conversation as usize, turn as usize),
+            ShapeStore::Single(_) => TurnShape::default(),
+            ShapeStore::Listed(list) => list.turn(conversation as usize, turn as usize),
         }
     }
 
     /// What the turns of a conversation start.
     pub fn branches(&self, conversation: u32) -> impl Iterator<Item = Branch> + '_ {
         let all: &[(u32, Branch)] = match &self.0 {
-            Kept::Single(_) => &[],
-            Kept::Listed(list) => &list.branches,
+            ShapeStore::Single(_) => &[],
+            ShapeStore::Listed(list) => &list.branches,
         };
         let first = all.partition_point(|(of, _)| *of < conversation);
         all[first..].iter().take_while(move |(of, _)| *of == conversation).map(|(_, branch)| *branch)
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn conversations_of_one_turn_are_counted_and_not_kept() {
         let plain = shape(vec![TurnShape::default()]);
-        assert!(matches!(Shapes::listed(vec![plain.clone(), plain.clone()]).0, Kept::Single(2)));
+        assert!(matches!(Shapes::listed(vec![plain.clone(), plain.clone()]).0, ShapeStore::Single(2)));
         let delay = Some(Nanos(5));
         let two = shape(vec![TurnShape::default(), TurnShape { delay, timestamp_ms: None }]);
         let shapes = Shapes::listed(vec![plain, two]);

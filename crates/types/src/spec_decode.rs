@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Speculative decoding statistics a server attached to an answer.
+/// Speculative decoding statistics a server attached to a response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpecDecode {
@@ -18,7 +18,7 @@ pub struct SpecDecode {
     pub num_spec_steps: Option<u64>,
     /// Tokens drafted in a step at most.
     pub num_spec_tokens: Option<u64>,
-    /// Tokens of the answer, by its usage.
+    /// Tokens of the response, by its usage.
     pub completion_tokens: Option<u64>,
     /// Drafted tokens accepted in each step.
     pub per_step_accepted: Option<Vec<u64>>,

@@ -59,8 +59,8 @@ fn made() -> String {
         out += &format!("\n## {}\n\n| route | content | responses |\n| --- | --- | --- |\n", group.title);
         for route in group.routes {
             let described = |Returns(status, _, holds): &Returns| format!("{status}: {holds}");
-            let answers = route.answers.iter().map(described).collect::<Vec<_>>().join("<br>");
-            out += &format!("| `{} {}` | {} | {answers} |\n", route.method.name(), route.path, route.about);
+            let responses = route.responses.iter().map(described).collect::<Vec<_>>().join("<br>");
+            out += &format!("| `{} {}` | {} | {responses} |\n", route.method.name(), route.path, route.about);
         }
     }
     out += MESSAGES;

@@ -111,7 +111,7 @@ mod tests {
         Guard::new(host, "bench7", bound.parse().unwrap(), &origins)
     }
 
-    fn answers(guard: &Guard, host: &str, to: &str) -> bool {
+    fn allows(guard: &Guard, host: &str, to: &str) -> bool {
         guard.host(Some(host), to.parse().unwrap()).is_ok()
     }
 
@@ -119,15 +119,15 @@ mod tests {
     fn own_names_of_this_machine_pass_on_any_port() {
         let local = guard("127.0.0.1", "127.0.0.1:8080", &[]);
         for host in ["localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1:9000", "[::1]:8080", "[::1]"] {
-            assert!(answers(&local, host, "127.0.0.1"), "{host}");
+            assert!(allows(&local, host, "127.0.0.1"), "{host}");
         }
         for host in
             ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "bench7", "10.0.0.1", "", "a b"]
         {
-            assert!(!answers(&local, host, "127.0.0.1"), "{host}");
+            assert!(!allows(&local, host, "127.0.0.1"), "{host}");
         }
         for host in ["[::1", "localhost:x", "localhost:99999", "me@localhost", "localhost/", "[localhost]"] {
-            assert!(!answers(&local, host, "127.0.0.1"), "{host}");
+            assert!(!allows(&local, host, "127.0.0.1"), "{host}");
         }
         assert!(local.host(None, "127.0.0.1".parse().unwrap()).is_err());
     }
@@ -135,10 +135,10 @@ mod tests {
     #[test]
     fn an_api_on_all_addresses_accepts_the_address_of_the_connection_and_the_name_of_the_machine() {
         let open = guard("0.0.0.0", "0.0.0.0:8080", &[]);
-        assert!(answers(&open, "10.1.2.3:8080", "10.1.2.3") && answers(&open, "Bench7:8080", "10.1.2.3"));
-        assert!(answers(&open, "10.1.2.3:8080", "::ffff:10.1.2.3"), "an IPv4-mapped IPv6 address");
-        assert!(!answers(&open, "10.9.9.9:8080", "10.1.2.3"));
-        assert!(answers(&guard("perf.lab", "10.1.2.3:80", &[]), "perf.lab", "10.1.2.3"));
+        assert!(allows(&open, "10.1.2.3:8080", "10.1.2.3") && allows(&open, "Bench7:8080", "10.1.2.3"));
+        assert!(allows(&open, "10.1.2.3:8080", "::ffff:10.1.2.3"), "an IPv4-mapped IPv6 address");
+        assert!(!allows(&open, "10.9.9.9:8080", "10.1.2.3"));
+        assert!(allows(&guard("perf.lab", "10.1.2.3:80", &[]), "perf.lab", "10.1.2.3"));
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         {
             assert!(guard.origin(Some(origin), host).is_err(), "{origin}");
         }
-        assert!(answers(&guard, "grafana.example", "127.0.0.1"), "behind a proxy of that name");
+        assert!(allows(&guard, "grafana.example", "127.0.0.1"), "behind a proxy of that name");
         assert!(guard.may_read("https://grafana.example") && !guard.may_read("http://grafana.example"));
     }
 
@@ -165,7 +165,7 @@ mod tests {
             origin in "(https?|://|localhost|:8080|evil\\.example|null|\\PC){0,6}",
         ) {
             let guard = guard("127.0.0.1", "127.0.0.1:8080", &[]);
-            if answers(&guard, &host, "127.0.0.1") {
+            if allows(&guard, &host, "127.0.0.1") {
                 let name = host.to_ascii_lowercase();
                 let name = match name.strip_prefix('[') {
                     Some(rest) => rest.split(']').next().unwrap().to_owned(),
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_star_allows_every_origin() {
         let guard = guard("127.0.0.1", "127.0.0.1:8080", &["*"]);
-        assert!(answers(&guard, "anything.example", "127.0.0.1") && guard.may_read("null"));
+        assert!(allows(&guard, "anything.example", "127.0.0.1") && guard.may_read("null"));
         assert_eq!(guard.origin(Some("http://evil.example"), Some("x")), Ok(()));
     }
 }

@@ -1,11 +1,11 @@
 //! The state of the run and the connected clients. Events come in here; responses and messages are made from here.
 
 use super::about::About;
+use super::final_results::FinalResults;
 use super::guard::Guard;
 use super::live::Live;
 use super::mailbox::Mailbox;
 use super::messages::{self, Push, Pusher};
-use super::outcome::Outcome;
 use aiperf_plan::redact::Redactor;
 use aiperf_report::RunIds;
 use aiperf_types::{Nanos, RunEvent};
@@ -38,7 +38,7 @@ pub(super) struct State {
     coming: Vec<About>,
     pub(super) live: Live,
     /// The result of the last run.
-    outcome: Outcome,
+    outcome: FinalResults,
     pusher: Pusher,
     clients: Vec<Arc<Mailbox>>,
 }
@@ -63,7 +63,7 @@ impl Hub {
             about: Arc::new(about),
             coming: Vec::new(),
             live,
-            outcome: Outcome::default(),
+            outcome: FinalResults::default(),
             pusher: Pusher::default(),
             clients: Vec::new(),
         };
@@ -98,7 +98,7 @@ impl Hub {
     }
 
     /// A run is over, and its files are written.
-    pub(super) fn finished(&self, outcome: Outcome) {
+    pub(super) fn finished(&self, outcome: FinalResults) {
         self.state().outcome = outcome;
     }
 

@@ -1,6 +1,6 @@
 //! The state of the run at this moment: a function of its events.
 
-use super::outcome::Outcome;
+use super::final_results::FinalResults;
 use crate::dashboard::Workers;
 use crate::phase_progress::Phase;
 use aiperf_plan::redact::Redactor;
@@ -48,7 +48,7 @@ pub(super) struct Live {
     pub(super) sources: Vec<LiveSource>,
     pub(super) messages: VecDeque<Message>,
     pub(super) state: SystemState,
-    pub(super) outcome: Option<Outcome>,
+    pub(super) outcome: Option<FinalResults>,
     /// Since the API started.
     pub(super) now: Nanos,
     anchor: Option<WallAnchor>,
@@ -69,7 +69,7 @@ pub(super) struct LivePhase {
 /// A source of measurements that responded at some time.
 pub(super) struct LiveSource {
     pub(super) source: Source,
-    pub(super) answers: bool,
+    pub(super) is_reachable: bool,
 }
 
 impl Live {
@@ -149,7 +149,7 @@ impl Live {
     }
 
     /// The run is over.
-    pub(super) fn end(&mut self, outcome: Outcome) {
+    pub(super) fn end(&mut self, outcome: FinalResults) {
         self.outcome = Some(outcome);
         self.reach(SystemState::Stopping);
     }
@@ -208,14 +208,14 @@ impl Live {
         &mut self.phases[at]
     }
 
-    fn source(&mut self, source: &Source, answers: bool) {
+    fn source(&mut self, source: &Source, is_reachable: bool) {
         let hide = |text: &Arc<str>| -> Arc<str> { self.redactor.hide(text).into() };
         let source =
             Source { address: hide(&source.address), detail: source.detail.as_ref().map(hide), ..source.clone() };
         let same = |known: &&mut LiveSource| known.source.kind == source.kind && known.source.address == source.address;
         match self.sources.iter_mut().find(same) {
-            Some(known) => *known = LiveSource { source, answers },
-            None => self.sources.push(LiveSource { source, answers }),
+            Some(known) => *known = LiveSource { source, is_reachable },
+            None => self.sources.push(LiveSource { source, is_reachable }),
         }
     }
 }

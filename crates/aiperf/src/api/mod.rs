@@ -5,22 +5,22 @@
 //!
 //! # Layout
 //! - [`about`]: what is known before the run starts; [`live`]: the state at this moment, a function of events;
-//!   [`outcome`]: the results of the run
+//!   [`final_results`]: the results of the run
 //! - [`views`]: these as JSON; `json`: parts of JSON; [`prometheus`]: metrics in Prometheus' text format; [`messages`]: messages to clients
 //! - [`guard`]: which requests are answered; [`files`]: which files can be downloaded
 //! - [`run`]: the runs that it serves, as a campaign sees them
 //! - [`hub`]: takes events and holds the state; [`mailbox`]: the messages that wait for one client
 //! - [`routes`]: one file per group of routes, and their table; [`openapi`], `docs`: the table for tools and people;
 //!   [`page`]: pages for browsers
-//! - [`answer`], [`encoding`], [`patient`]: responses, their compression, and clients that do not read them
+//! - [`response`], [`encoding`], [`patient`]: responses, their compression, and clients that do not read them
 //! - [`server`], [`socket`]: connections, and those that become WebSockets
 
 mod about;
-mod answer;
 #[cfg(test)]
 mod docs;
 mod encoding;
 mod files;
+mod final_results;
 mod guard;
 mod hub;
 mod json;
@@ -28,10 +28,10 @@ mod live;
 mod mailbox;
 mod messages;
 mod openapi;
-mod outcome;
 mod page;
 mod patient;
 mod prometheus;
+mod response;
 mod routes;
 mod run;
 mod server;

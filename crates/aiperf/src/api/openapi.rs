@@ -42,7 +42,7 @@ fn operation(route: &Route) -> Value {
         "operationId": format!("{} {}", route.method.name(), route.path),
         "tags": group.map(|group| group.title).into_iter().collect::<Vec<_>>(),
         "parameters": name.map(parameter).into_iter().collect::<Vec<_>>(),
-        "responses": route.answers.iter().map(response).collect::<Map<String, Value>>(),
+        "responses": route.responses.iter().map(response).collect::<Map<String, Value>>(),
     })
 }
 
@@ -55,7 +55,7 @@ mod tests {
         let document = document("1");
         for route in routes::all() {
             let described = &document["paths"][route.path][route.method.name().to_ascii_lowercase()];
-            assert_eq!(described["responses"].as_object().unwrap().len(), route.answers.len(), "{}", route.path);
+            assert_eq!(described["responses"].as_object().unwrap().len(), route.responses.len(), "{}", route.path);
             assert_eq!(described["parameters"].as_array().unwrap().len(), route.path.matches('{').count());
             assert_eq!(described["tags"].as_array().unwrap().len(), 1);
         }

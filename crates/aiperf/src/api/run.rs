@@ -1,9 +1,9 @@
 //! The runs that the API serves, one after the other.
 
 use super::about::About;
+use super::final_results::FinalResults;
 use super::hub::Hub;
-use super::outcome::Outcome;
-use aiperf_campaign::Finished;
+use aiperf_campaign::WrittenRun;
 use aiperf_campaign::consumers::{Consumer, Degraded, LiveApi, RunContext};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
@@ -30,8 +30,8 @@ struct ServedRun {
 
 impl Consumer for ServedRun {
     /// A run that failed keeps the results of the one before.
-    fn close(self: Box<Self>, _run: &RunContext, finished: Option<&Finished>) -> Result<(), Degraded> {
-        finished.into_iter().for_each(|finished| self.hub.finished(Outcome::new(finished, self.expected)));
+    fn close(self: Box<Self>, _run: &RunContext, finished: Option<&WrittenRun>) -> Result<(), Degraded> {
+        finished.into_iter().for_each(|finished| self.hub.finished(FinalResults::new(finished, self.expected)));
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! The listener and its connections: HTTP/1.1 by hyper, on one thread with a runtime of its own.
 
-use super::answer::{Answer, Payload};
 use super::encoding::Encoding;
 use super::guard::Refused;
 use super::hub::Hub;
 use super::patient::Patient;
+use super::response::{ApiResponse, Payload};
 use super::routes::{self, Asked, Handler};
 use super::socket::{self, HEARTBEAT};
 use hyper::body::Incoming;
@@ -122,20 +122,20 @@ async fn respond(
     let head = Head::of(&request);
     let encoding = head.text(header::ACCEPT_ENCODING).and_then(Encoding::accepted);
     let may_read = head.text(header::ORIGIN).filter(|origin| hub.guard.may_read(origin)).map(str::to_owned);
-    let answer = match answer(&head, to, &hub) {
-        Ok(Reply::Answer(answer)) => answer,
-        Ok(Reply::Upgrade(answer)) => {
+    let response = match handle(&head, to, &hub) {
+        Ok(Reply::Response(response)) => response,
+        Ok(Reply::Upgrade(response)) => {
             let upgrade = hyper::upgrade::on(&mut request);
             streams.lock().await.spawn(socket::serve(upgrade, hub.clone(), stop));
-            answer
+            response
         }
         Err(refusal) => refusal,
     };
-    let answer = match may_read {
-        Some(origin) => answer.with(header::ACCESS_CONTROL_ALLOW_ORIGIN, &origin),
-        None => answer.with(HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    let response = match may_read {
+        Some(origin) => response.with(header::ACCESS_CONTROL_ALLOW_ORIGIN, &origin),
+        None => response.with(HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     };
-    answer.into_response(encoding)
+    response.into_response(encoding)
 }
 
 /// The parts of a request that are used.
@@ -160,14 +160,14 @@ impl<'r> Head<'r> {
 }
 
 enum Reply {
-    Answer(Answer),
-    Upgrade(Answer),
+    Response(ApiResponse),
+    Upgrade(ApiResponse),
 }
 
 /// Handles a request; an error is a response too.
-fn answer(head: &Head<'_>, to: IpAddr, hub: &Hub) -> Result<Reply, Answer> {
+fn handle(head: &Head<'_>, to: IpAddr, hub: &Hub) -> Result<Reply, ApiResponse> {
     let host = head.text(header::HOST);
-    let misdirected = |Refused(words)| Answer::refusal(StatusCode::MISDIRECTED_REQUEST, words);
+    let misdirected = |Refused(words)| ApiResponse::refusal(StatusCode::MISDIRECTED_REQUEST, words);
     if head.fields.get_all(header::HOST).iter().count() > 1 {
         return Err(misdirected(Refused("a request names one host".into())));
     }
@@ -178,30 +178,30 @@ fn answer(head: &Head<'_>, to: IpAddr, hub: &Hub) -> Result<Reply, Answer> {
     let length = head.text(header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok()).unwrap_or(0);
     if length > LONGEST_BODY {
         let words = format!("a body has at most {LONGEST_BODY} bytes, and none is needed");
-        return Err(Answer::refusal(StatusCode::PAYLOAD_TOO_LARGE, words));
+        return Err(ApiResponse::refusal(StatusCode::PAYLOAD_TOO_LARGE, words));
     }
     let found = routes::find(head.path);
     let Some(first) = found.first() else {
         let words = format!("nothing at {}; /docs lists what there is", head.path.escape_debug());
-        return Err(Answer::refusal(StatusCode::NOT_FOUND, words));
+        return Err(ApiResponse::refusal(StatusCode::NOT_FOUND, words));
     };
     let allowed = found.iter().map(|(route, _)| route.method.allowed()).collect::<Vec<_>>().join(", ");
     if head.method == Method::OPTIONS {
-        return Ok(Reply::Answer(options(head, hub, &allowed)));
+        return Ok(Reply::Response(options(head, hub, &allowed)));
     }
     let Some((route, rest)) = found.iter().find(|(route, _)| route.method.is(head.method)) else {
         let words = format!("{} takes {allowed}", first.0.path);
-        return Err(Answer::refusal(StatusCode::METHOD_NOT_ALLOWED, words).with(header::ALLOW, &allowed));
+        return Err(ApiResponse::refusal(StatusCode::METHOD_NOT_ALLOWED, words).with(header::ALLOW, &allowed));
     };
     let from = || {
-        let refused = |Refused(words)| Answer::refusal(StatusCode::FORBIDDEN, words);
+        let refused = |Refused(words)| ApiResponse::refusal(StatusCode::FORBIDDEN, words);
         hub.guard.origin(head.text(header::ORIGIN), host).map_err(refused)
     };
     match route.handler {
-        Handler::Read(handle) => Ok(Reply::Answer(handle(&Asked { hub, rest }))),
+        Handler::Read(handle) => Ok(Reply::Response(handle(&Asked { hub, rest }))),
         Handler::Act(handle) => {
             from()?;
-            Ok(Reply::Answer(handle(&Asked { hub, rest })))
+            Ok(Reply::Response(handle(&Asked { hub, rest })))
         }
         Handler::Socket => {
             from()?;
@@ -211,14 +211,14 @@ fn answer(head: &Head<'_>, to: IpAddr, hub: &Hub) -> Result<Reply, Answer> {
 }
 
 /// Which methods a page of another origin may use, if any.
-fn options(head: &Head<'_>, hub: &Hub, allowed: &str) -> Answer {
-    let answer = Answer::new(StatusCode::NO_CONTENT, super::answer::TEXT, "").with(header::ALLOW, allowed);
+fn options(head: &Head<'_>, hub: &Hub, allowed: &str) -> ApiResponse {
+    let response = ApiResponse::new(StatusCode::NO_CONTENT, super::response::TEXT, "").with(header::ALLOW, allowed);
     match head.text(header::ORIGIN).filter(|origin| hub.guard.may_read(origin)) {
-        Some(_) => answer
+        Some(_) => response
             .with(header::ACCESS_CONTROL_ALLOW_METHODS, allowed)
             .with(header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type")
             .with(header::ACCESS_CONTROL_MAX_AGE, "600"),
-        None => answer,
+        None => response,
     }
 }
 

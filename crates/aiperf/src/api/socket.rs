@@ -1,9 +1,9 @@
 //! WebSocket clients: the handshake, the messages they may send, and their connections.
 
-use super::answer::Answer;
 use super::hub::Hub;
 use super::mailbox::{EVERYTHING, Mailbox};
 use super::messages::KINDS;
+use super::response::ApiResponse;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt, StreamExt};
@@ -39,26 +39,26 @@ const FAREWELL: Duration = Duration::from_secs(1);
 const PROTOCOL_ID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// The response to a handshake; an error if it is not a valid handshake.
-pub(super) fn handshake(method: &Method, fields: &HeaderMap) -> Result<Answer, Answer> {
+pub(super) fn handshake(method: &Method, fields: &HeaderMap) -> Result<ApiResponse, ApiResponse> {
     let lists = |name: header::HeaderName, wanted: &str| {
         let texts = fields.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
         texts.flat_map(|text| text.split(',')).any(|item| item.trim().eq_ignore_ascii_case(wanted))
     };
     if method != Method::GET || !lists(header::UPGRADE, "websocket") || !lists(header::CONNECTION, "upgrade") {
-        let refusal = Answer::refusal(StatusCode::UPGRADE_REQUIRED, "this is a WebSocket: connect by ws://");
+        let refusal = ApiResponse::refusal(StatusCode::UPGRADE_REQUIRED, "this is a WebSocket: connect by ws://");
         return Err(refusal.with(header::UPGRADE, "websocket").with(header::CONNECTION, "upgrade"));
     }
     if !lists(header::SEC_WEBSOCKET_VERSION, "13") {
-        let refusal = Answer::refusal(StatusCode::UPGRADE_REQUIRED, "this WebSocket speaks version 13");
+        let refusal = ApiResponse::refusal(StatusCode::UPGRADE_REQUIRED, "this WebSocket speaks version 13");
         return Err(refusal.with(header::SEC_WEBSOCKET_VERSION, "13"));
     }
     let key = fields.get(header::SEC_WEBSOCKET_KEY).and_then(|key| key.to_str().ok()).map(str::trim);
     let is_key = |key: &&str| STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == 16);
     let Some(key) = key.filter(is_key) else {
-        return Err(Answer::refusal(StatusCode::BAD_REQUEST, "Sec-WebSocket-Key is 16 bytes in base64"));
+        return Err(ApiResponse::refusal(StatusCode::BAD_REQUEST, "Sec-WebSocket-Key is 16 bytes in base64"));
     };
-    let answer = Answer::new(StatusCode::SWITCHING_PROTOCOLS, super::answer::TEXT, "");
-    Ok(answer
+    let response = ApiResponse::new(StatusCode::SWITCHING_PROTOCOLS, super::response::TEXT, "");
+    Ok(response
         .with(header::UPGRADE, "websocket")
         .with(header::CONNECTION, "upgrade")
         .with(header::SEC_WEBSOCKET_ACCEPT, &accepted(key)))
@@ -194,7 +194,7 @@ async fn talk(
                     Some(Ok(received)) => received,
                     Some(Err(error)) => return break_off(socket, error).await,
                 };
-                let answer = match received {
+                let response = match received {
                     Message::Text(text) => reply(&text, mailbox),
                     Message::Binary(_) => Some(json!({ "type": "error", "message": "Messages are text" })),
                     Message::Close(_) => {
@@ -203,8 +203,8 @@ async fn talk(
                     }
                     Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => None,
                 };
-                if let Some(answer) = answer {
-                    socket.send(Message::text(answer.to_string())).await?;
+                if let Some(response) = response {
+                    socket.send(Message::text(response.to_string())).await?;
                 }
             }
             _ = pings.tick() => {
@@ -293,8 +293,8 @@ mod tests {
             values in proptest::collection::vec("(websocket|upgrade|13|,| |=|dGhl|[!-~]){0,8}", 4),
         ) {
             let pairs: Vec<_> = GOOD.iter().zip(&values).map(|((name, _), value)| (*name, value.as_str())).collect();
-            if let Ok(answer) = handshake(&Method::GET, &fields(&pairs)) {
-                prop_assert_eq!(answer.status, StatusCode::SWITCHING_PROTOCOLS);
+            if let Ok(response) = handshake(&Method::GET, &fields(&pairs)) {
+                prop_assert_eq!(response.status, StatusCode::SWITCHING_PROTOCOLS);
                 prop_assert_eq!(STANDARD.decode(values[3].trim()).unwrap().len(), 16);
             }
         }

@@ -292,10 +292,10 @@ fn numbers(named: &[(&'static str, f64)]) -> Value {
 pub(super) fn sources(live: &Live, kind: SourceKind, configured: &[String]) -> Value {
     let of_kind = || live.sources.iter().filter(|known| known.source.kind == kind);
     let address = |known: &LiveSource| known.source.address.to_string();
-    let reachable: Vec<String> = of_kind().filter(|known| known.answers).map(address).collect();
+    let reachable: Vec<String> = of_kind().filter(|known| known.is_reachable).map(address).collect();
     let mut all = configured.to_vec();
     all.extend(of_kind().map(address).filter(|address| !configured.contains(address)));
-    let lost = of_kind().find(|known| !known.answers).and_then(|known| known.source.detail.as_deref());
+    let lost = of_kind().find(|known| !known.is_reachable).and_then(|known| known.source.detail.as_deref());
     let reason = reachable.is_empty().then(|| lost.unwrap_or("no source responds"));
     without_nulls(json!({
         "enabled": !reachable.is_empty(),

@@ -11,7 +11,9 @@ use crate::signals::Signals;
 use crate::terminal;
 use aiperf_campaign::aggregate::{RunOutcome, RunRecords};
 use aiperf_campaign::limits::{judge_outcome, junit_cases, junit_properties};
-use aiperf_campaign::runs::{self, ChangedError, Driven, Ran, Resumed, RunIn, drive, resume, strategy, worth_keeping};
+use aiperf_campaign::runs::{
+    self, ChangedError, CompletedRun, Driven, Resumed, RunIn, drive, resume, strategy, worth_keeping,
+};
 use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, Verdict, certainty, gather};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{CampaignPlan, Cell, FileNames, LogLevel, Plan, RunId};
@@ -59,7 +61,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     };
     runner.api = watched.and_then(|watched| {
         let log = |level, text: &str| runner.log(level, text);
-        one_run::answer(watched, &first_run(&plan), &plan.dir, &redactor, &log)
+        one_run::serve_api(watched, &first_run(&plan), &plan.dir, &redactor, &log)
     });
     if let Some(api) = &runner.api {
         runner.campaign.serve_with(api.runs());
@@ -122,13 +124,17 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
 }
 
 /// The limits of every run, including those of an earlier command; none for a run that failed for another reason.
-fn judge(done: &[Ran]) -> Vec<Option<Vec<JudgedLimit>>> {
+fn judge(done: &[CompletedRun]) -> Vec<Option<Vec<JudgedLimit>>> {
     done.iter().map(|ran| judge_outcome(&ran.cell.plan.metrics.limits, &ran.outcome)).collect()
 }
 
 /// A log line for each limit that a run crossed, after a summary.
-fn about_limits(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<(LogLevel, String)> {
-    let name = |ran: &Ran| plan.name(&ran.cell, ran.run.trial);
+fn about_limits(
+    plan: &CampaignPlan,
+    done: &[CompletedRun],
+    judged: &[Option<Vec<JudgedLimit>>],
+) -> Vec<(LogLevel, String)> {
+    let name = |ran: &CompletedRun| plan.name(&ran.cell, ran.run.trial);
     let of_runs = done.iter().zip(judged).filter_map(|(ran, judged)| Some((name(ran), judged.as_ref()?)));
     let all: Vec<(String, &JudgedLimit)> =
         of_runs.flat_map(|(name, judged)| judged.iter().map(move |judged| (name.clone(), judged))).collect();
@@ -142,12 +148,12 @@ fn about_limits(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLi
 }
 
 /// The verdicts of runs on their own numbers.
-fn verdicts(done: &[Ran]) -> impl Iterator<Item = &Verdict> {
+fn verdicts(done: &[CompletedRun]) -> impl Iterator<Item = &Verdict> {
     done.iter().filter_map(|ran| ran.outcome.certainty.verdict.as_ref())
 }
 
 /// The runs whose numbers are not trustworthy, in one line.
-fn about_verdicts(plan: &CampaignPlan, done: &[Ran]) -> Option<String> {
+fn about_verdicts(plan: &CampaignPlan, done: &[CompletedRun]) -> Option<String> {
     let named = done.iter().filter_map(|ran| {
         let verdict = ran.outcome.certainty.verdict.as_ref().filter(|verdict| !verdict.is_trustworthy())?;
         Some(format!("{} is {}", plan.name(&ran.cell, ran.run.trial), verdict.in_words()))
@@ -163,8 +169,8 @@ fn about_verdicts(plan: &CampaignPlan, done: &[Ran]) -> Option<String> {
 }
 
 /// The JUnit cases of all runs.
-fn junit_of_all(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<JunitCase> {
-    let one = |(ran, judged): (&Ran, &Option<Vec<JudgedLimit>>)| {
+fn junit_of_all(plan: &CampaignPlan, done: &[CompletedRun], judged: &[Option<Vec<JudgedLimit>>]) -> Vec<JunitCase> {
+    let one = |(ran, judged): (&CompletedRun, &Option<Vec<JudgedLimit>>)| {
         let limits = &ran.cell.plan.metrics.limits;
         let failure = ran.outcome.result.as_ref().err().map(String::as_str);
         junit_cases(&place(plan, ran), failure, limits, judged.as_deref(), ran.outcome.certainty.verdict.as_ref())
@@ -173,7 +179,7 @@ fn junit_of_all(plan: &CampaignPlan, done: &[Ran], judged: &[Option<Vec<JudgedLi
 }
 
 /// The place of a run in the campaign, as the names of its folders.
-fn place(plan: &CampaignPlan, ran: &Ran) -> Vec<String> {
+fn place(plan: &CampaignPlan, ran: &CompletedRun) -> Vec<String> {
     let cell = plan.sweep.is_some().then(|| ran.cell.name.clone());
     let trial = (plan.trials.count > 1).then(|| plan.label(ran.run.trial));
     cell.into_iter().chain(trial).collect()
@@ -277,7 +283,7 @@ impl Runner<'_> {
         }
     }
 
-    fn print_table(&self, done: &[Ran], page: Page) {
+    fn print_table(&self, done: &[CompletedRun], page: Page) {
         if let Some(table) = gather::table_so_far(self.plan, done, page) {
             terminal::print(&table);
         }
@@ -295,7 +301,7 @@ impl Runner<'_> {
 }
 
 impl RunIn for Runner<'_> {
-    fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> Ran {
+    fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> CompletedRun {
         let label = self.plan.label(run.trial);
         let name = self.plan.name(cell, run.trial);
         self.log(LogLevel::Info, &format!("[v{} t{}] Executing {name}...", run.cell, run.trial));
@@ -341,10 +347,10 @@ impl RunIn for Runner<'_> {
         }
         allocator::give_back();
         let ends_all = self.signals.number().is_some() || self.refused.is_some();
-        Ran { run, cell: cell.clone(), outcome, records, is_earlier: false, ends_all }
+        CompletedRun { run, cell: cell.clone(), outcome, records, is_earlier: false, ends_all }
     }
 
-    fn earlier(&mut self, run: RunId, cell: &Arc<Cell>) -> Result<Option<Ran>, ChangedError> {
+    fn earlier(&mut self, run: RunId, cell: &Arc<Cell>) -> Result<Option<CompletedRun>, ChangedError> {
         let mut resumed = Resumed::default();
         if self.plan.resumes {
             resumed.look_at(self.plan, cell, run.trial, &self.redactor)?;
@@ -367,7 +373,7 @@ impl RunIn for Runner<'_> {
         self.signals.number().is_none()
     }
 
-    fn report_progress(&mut self, done: &[Ran]) {
+    fn report_progress(&mut self, done: &[CompletedRun]) {
         if let Some(page) = terminal::stdout_page() {
             self.print_table(done, page);
         }

@@ -10,7 +10,7 @@ use crate::screen::Screen;
 use crate::signals::{OnScreen, Signals};
 use crate::terminal;
 use aiperf_campaign::limits::{junit_cases, junit_properties};
-use aiperf_campaign::{Campaign, CampaignError, Finished, Interest, JudgedLimit, Subscription, Verdict};
+use aiperf_campaign::{Campaign, CampaignError, Interest, JudgedLimit, Subscription, Verdict, WrittenRun};
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{LogLevel, Plan, RuntimePlan, UiKind};
 use aiperf_report::{ExitError, LogLines, Page, exit_panel, footer, report};
@@ -36,7 +36,7 @@ pub(super) fn run(plan: Plan, junit: Option<&Path>, notes: &[String], signals: &
         }
     };
     let profiled = CampaignError::catch(|| profile(plan, notes, signals, redactor.clone(), port));
-    let Profiled { finished, log, api } = match profiled {
+    let ServedRun { finished, log, api } = match profiled {
         Ok(profiled) => profiled,
         Err(error) => {
             exit::complain(&redactor, &error);
@@ -98,18 +98,18 @@ pub(super) fn stay(api: Staying, signals: &Signals, redactor: &Redactor) {
 }
 
 /// Limit verdicts, if the run has results.
-fn judged(finished: &Finished) -> Option<&[JudgedLimit]> {
+fn judged(finished: &WrittenRun) -> Option<&[JudgedLimit]> {
     let has_results = !finished.nothing_answered && !finished.given_up && !finished.was_stopped;
     has_results.then_some(&finished.result.judged[..])
 }
 
 /// The verdict of a run on its own numbers, if it has any.
-fn own_verdict(finished: &Finished) -> Option<&Verdict> {
+fn own_verdict(finished: &WrittenRun) -> Option<&Verdict> {
     finished.result.verdict().filter(|_| !finished.nothing_answered)
 }
 
 /// Why a run counts as failed, in one sentence.
-fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
+fn why_failed(finished: &WrittenRun, exit: Exit) -> Option<String> {
     let written = &finished.written;
     match exit {
         Exit::Success | Exit::LimitBroken => None,
@@ -129,7 +129,7 @@ fn why_failed(finished: &Finished, exit: Exit) -> Option<String> {
 
 /// The exit code of a run, by its files. A signal that came after the end of the run stopped nothing: `was_stopped`
 /// decides both `was_cancelled` and this.
-pub(super) fn verdict(finished: &Finished, log: &Log, signals: &Signals) -> Exit {
+pub(super) fn verdict(finished: &WrittenRun, log: &Log, signals: &Signals) -> Exit {
     match signals.number().filter(|_| finished.was_stopped) {
         Some(number) => Exit::Signal(number),
         None if finished.has_failed() || log.failed => Exit::Failed,
@@ -139,7 +139,7 @@ pub(super) fn verdict(finished: &Finished, log: &Log, signals: &Signals) -> Exit
 }
 
 /// Prints the report of a run, and returns the exit code: `exit`, unless the report cannot be written.
-pub(super) fn reported(finished: &Finished, log: &Log, dir: &Path, exit: Exit, redactor: &Redactor) -> Exit {
+pub(super) fn reported(finished: &WrittenRun, log: &Log, dir: &Path, exit: Exit, redactor: &Redactor) -> Exit {
     let text = shown(finished, log.path.as_deref().filter(|path| path.exists()));
     if let Exit::Signal(_) = exit {
         let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
@@ -159,13 +159,13 @@ pub(super) struct Log {
 }
 
 /// A finished run, its log, and the API that still serves it.
-pub(super) struct Profiled {
-    pub(super) finished: Finished,
+pub(super) struct ServedRun {
+    pub(super) finished: WrittenRun,
     pub(super) log: Log,
     api: Option<Staying>,
 }
 
-impl Profiled {
+impl ServedRun {
     /// Why its results cannot be used, even if there are some.
     pub(super) fn why_failed(&self) -> Option<String> {
         let unwritten: Vec<&str> = self.finished.written.failures.iter().map(|failure| failure.exporter).collect();
@@ -187,19 +187,19 @@ fn profile(
     signals: &Signals,
     redactor: Arc<Redactor>,
     port: Option<Result<Bound, BindError>>,
-) -> Result<Profiled, CampaignError> {
+) -> Result<ServedRun, CampaignError> {
     let mut campaign = Campaign::new(env!("CARGO_PKG_VERSION"), signals.stop(), redactor.clone());
     // Subscribed before the screen, which shows the same events.
     let watched = port.map(|port| port.map(|port| (port, campaign.subscribe(api::interest()))));
     let listening = Listening::start(&mut campaign, &plan, notes, signals, &redactor);
     let dir = plan.artifacts.dir.clone();
-    let api =
-        watched.and_then(|watched| answer(watched, &plan, &dir, &redactor, &|level, text| campaign.say(level, text)));
+    let api = watched
+        .and_then(|watched| serve_api(watched, &plan, &dir, &redactor, &|level, text| campaign.say(level, text)));
     api.iter().for_each(|api| campaign.serve_with(api.runs()));
     let (finished, log) = listening.run(campaign, plan, || {});
     let api = api.map(Api::complete);
     match finished {
-        Ok(finished) => Ok(Profiled { finished, log, api }),
+        Ok(finished) => Ok(ServedRun { finished, log, api }),
         Err(error) => {
             api.into_iter().for_each(|api| api.end(|| true));
             Err(error)
@@ -215,10 +215,10 @@ pub(super) fn one_of_many(
     signals: &Signals,
     redactor: &Arc<Redactor>,
     is_prepared: impl FnOnce(),
-) -> Result<Profiled, CampaignError> {
+) -> Result<ServedRun, CampaignError> {
     let listening = Listening::start(&mut campaign, &plan, notes, signals, redactor);
     let (finished, log) = listening.run(campaign, plan, is_prepared);
-    finished.map(|finished| Profiled { finished, log, api: None })
+    finished.map(|finished| ServedRun { finished, log, api: None })
 }
 
 /// Consumers of a run: its log and its screen.
@@ -247,7 +247,12 @@ impl<'a> Listening<'a> {
     }
 
     /// Runs a plan from its preparation to its files, and waits until all events are logged and shown.
-    fn run(self, campaign: Campaign, plan: Plan, is_prepared: impl FnOnce()) -> (Result<Finished, CampaignError>, Log) {
+    fn run(
+        self,
+        campaign: Campaign,
+        plan: Plan,
+        is_prepared: impl FnOnce(),
+    ) -> (Result<WrittenRun, CampaignError>, Log) {
         let Self { lines, logged, screen, signals, redactor } = self;
         let mut log = None;
         let finished = campaign.prepare(plan).and_then(|prepared| {
@@ -276,7 +281,7 @@ impl<'a> Listening<'a> {
 }
 
 /// Starts the API on the bound port; logs its URL, or why it cannot start.
-pub(super) fn answer(
+pub(super) fn serve_api(
     port: Result<(Bound, Subscription), BindError>,
     plan: &Plan,
     dir: &Path,
@@ -341,7 +346,7 @@ fn show(
 const PANEL_COLUMNS: usize = 80;
 
 /// The report, the files and, if no request succeeded, why that is a failure.
-fn shown(finished: &Finished, log: Option<&Path>) -> String {
+fn shown(finished: &WrittenRun, log: Option<&Path>) -> String {
     let screen = terminal::stdout_page();
     let page = screen.unwrap_or_else(|| Page::of_file(&finished.result.artifacts));
     let mut text = report(&finished.result, page);

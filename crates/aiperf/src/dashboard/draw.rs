@@ -111,7 +111,7 @@ fn keys(area: Rect, buffer: &mut Buffer, theme: &Theme) {
             Line::from(vec![Span::styled(format!("{key:>24}  "), theme.key), Span::styled(label, theme.text)])
         })
         .collect();
-    over(lines, " Keys ", (54, area.height.saturating_sub(2)), Place::Centre, area, buffer, theme);
+    over(lines, " Keys ", (54, area.height.saturating_sub(2)), BoxPosition::Centre, area, buffer, theme);
 }
 
 fn toasted(text: &str, area: Rect, buffer: &mut Buffer, theme: &Theme) {
@@ -119,11 +119,11 @@ fn toasted(text: &str, area: Rect, buffer: &mut Buffer, theme: &Theme) {
     let lines = aiperf_report::wrap_hanging(text, usize::from(width.saturating_sub(4)), 0);
     let widest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0) as u16 + 4;
     let lines = lines.into_iter().map(|line| Line::styled(line, theme.text)).collect();
-    over(lines, "", (widest.min(width), area.height), Place::Corner, area, buffer, theme);
+    over(lines, "", (widest.min(width), area.height), BoxPosition::Corner, area, buffer, theme);
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum BoxPosition {
     Centre,
     /// At the lower right, above the footer.
     Corner,
@@ -134,15 +134,15 @@ fn over(
     lines: Vec<Line<'_>>,
     title: &str,
     (width, height): (u16, u16),
-    place: Place,
+    place: BoxPosition,
     area: Rect,
     buffer: &mut Buffer,
     theme: &Theme,
 ) {
     let (width, height) = (width.min(area.width), (lines.len() as u16 + 2).min(height));
     let (x, y) = match place {
-        Place::Centre => ((area.width - width) / 2, (area.height.saturating_sub(height)) / 2),
-        Place::Corner => (area.width.saturating_sub(width + 1), area.height.saturating_sub(height + 1)),
+        BoxPosition::Centre => ((area.width - width) / 2, (area.height.saturating_sub(height)) / 2),
+        BoxPosition::Corner => (area.width.saturating_sub(width + 1), area.height.saturating_sub(height + 1)),
     };
     let area = Rect::new(x, y, width, height);
     Clear.render(area, buffer);

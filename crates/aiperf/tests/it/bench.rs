@@ -37,9 +37,9 @@ pub(crate) fn free_port() -> u16 {
     ports.take(100).find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
-/// A minimal server. `answer` gets the number, the head and the body of each request, and returns the bytes of the
+/// A minimal server. `respond` gets the number, the head and the body of each request, and returns the bytes of the
 /// response. Each connection has one request. Returns the URL.
-pub(crate) fn answering(answer: impl Fn(usize, &str, &str) -> String + Send + 'static) -> String {
+pub(crate) fn answering(respond: impl Fn(usize, &str, &str) -> String + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -52,7 +52,7 @@ pub(crate) fn answering(answer: impl Fn(usize, &str, &str) -> String + Send + 's
             let length = |line: &str| line.strip_prefix("Content-Length: ")?.trim().parse::<usize>().ok();
             let mut body = vec![0; head.lines().find_map(length).unwrap_or(0)];
             let _ = reader.read_exact(&mut body);
-            let _ = stream.write_all(answer(number, &head, &String::from_utf8_lossy(&body)).as_bytes());
+            let _ = stream.write_all(respond(number, &head, &String::from_utf8_lossy(&body)).as_bytes());
         }
     });
     address

@@ -2,7 +2,7 @@
 
 use super::rule::Stat;
 use aiperf_metrics::metric::ConsoleGroup;
-use aiperf_metrics::{Flags, Kind, Metric, Unit, registry};
+use aiperf_metrics::{Flags, Metric, MetricType, Unit, registry};
 use aiperf_statistics::Direction;
 
 /// The statistics that are shown of a distribution.
@@ -43,7 +43,7 @@ pub(super) enum Scale {
 
 /// Whether a metric is about successful requests only, and has a better direction.
 pub(super) fn is_of_successes(tag: &str) -> bool {
-    let is_of_requests = |metric: &Metric| matches!(metric.kind(), Kind::Record | Kind::List);
+    let is_of_requests = |metric: &Metric| matches!(metric.kind(), MetricType::Record | MetricType::List);
     registry::find(tag).is_some_and(is_of_requests) && direction(tag) != Direction::Neither
 }
 
@@ -69,11 +69,11 @@ pub(super) fn stats_of(tag: &str) -> &'static [Stat] {
 /// Whether records contain a metric: requests have it, or it is a rate over them.
 pub(super) fn has_records(tag: &str) -> bool {
     let is_rate = RATES.iter().any(|(rate, _)| *rate == tag);
-    is_rate || registry::find(tag).is_none_or(|metric| matches!(metric.kind(), Kind::Record | Kind::List))
+    is_rate || registry::find(tag).is_none_or(|metric| matches!(metric.kind(), MetricType::Record | MetricType::List))
 }
 
 fn is_distribution(metric: &Metric) -> bool {
-    matches!(metric.kind(), Kind::Record | Kind::List | Kind::Analysis)
+    matches!(metric.kind(), MetricType::Record | MetricType::List | MetricType::Analysis)
 }
 
 /// Which direction of a metric is better.

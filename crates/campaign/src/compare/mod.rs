@@ -28,7 +28,7 @@ mod summary;
 mod verdicts;
 
 use aiperf_plan::nearest::nearest;
-use aiperf_report::compare::{CompareReport, FailedRequests, Outcome, Pair, Side as ReportedSide};
+use aiperf_report::compare::{CompareReport, FailedRequests, LimitOutcome, Pair, Side as ReportedSide};
 use aiperf_report::thousands;
 pub use rule::{Rule, Stat};
 use settings::Written;
@@ -119,10 +119,10 @@ pub enum Conclusion {
 impl Conclusion {
     /// The worst verdict of a report.
     pub fn of(report: &CompareReport) -> Self {
-        let one = |outcome: Outcome| match outcome {
-            Outcome::Within => Self::Within,
-            Outcome::Undecided(_) => Self::Undecided,
-            Outcome::Beyond => Self::Beyond,
+        let one = |outcome: LimitOutcome| match outcome {
+            LimitOutcome::Within => Self::Within,
+            LimitOutcome::Undecided(_) => Self::Undecided,
+            LimitOutcome::Beyond => Self::Beyond,
         };
         report.judgements().map(|(_, judgement)| one(judgement.outcome)).max().unwrap_or(Self::Within)
     }

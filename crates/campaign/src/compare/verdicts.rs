@@ -6,7 +6,7 @@ use super::rule::{Rule, Stat, Towards};
 use super::side::{Records, Side};
 use aiperf_metrics::registry;
 use aiperf_report::compare::{
-    FailedRequests, FailureChange, Failures, Judgement, Method, Numbers, Outcome, Pair, Reason, Row, RowVerdict,
+    FailedRequests, FailureChange, Failures, Judgement, LimitOutcome, Method, Numbers, Pair, Reason, Row, RowVerdict,
 };
 use aiperf_statistics::comparison::Doubt;
 use aiperf_statistics::{
@@ -290,7 +290,7 @@ impl Compared<'_> {
         let limit = rule.limit(first);
         let (interval, p, outcome) = match self.compared(&rule.tag, rule.stat, basis, none, limit) {
             Found::Compared(found) => (Some(found.interval), Some(found.p), self.outcome(rule, &found)),
-            Found::Summaries(_, _, reason) => (None, None, Outcome::Undecided(reason)),
+            Found::Summaries(_, _, reason) => (None, None, LimitOutcome::Undecided(reason)),
             Found::Nothing => return None,
         };
         Some(Judgement {
@@ -311,18 +311,18 @@ impl Compared<'_> {
     }
 
     /// Whether the whole interval is on one side of the limit.
-    fn outcome(&self, rule: &Rule, found: &Comparison) -> Outcome {
+    fn outcome(&self, rule: &Rule, found: &Comparison) -> LimitOutcome {
         let is_beyond = match rule.towards {
             Towards::Above => found.difference > 0.0,
             Towards::Below => found.difference < 0.0,
         };
         match found.verdict {
-            Verdict::Undecided(Doubt::TooLittleData) => Outcome::Undecided(self.reason(Doubt::TooLittleData)),
+            Verdict::Undecided(Doubt::TooLittleData) => LimitOutcome::Undecided(self.reason(Doubt::TooLittleData)),
             // Values that never vary and are exactly at the limit are not beyond it.
-            Verdict::Undecided(Doubt::WithinNoise) if found.interval == (0.0, 0.0) => Outcome::Within,
-            Verdict::Undecided(Doubt::WithinNoise) => Outcome::Undecided(Reason::WithinNoise),
-            _ if is_beyond => Outcome::Beyond,
-            _ => Outcome::Within,
+            Verdict::Undecided(Doubt::WithinNoise) if found.interval == (0.0, 0.0) => LimitOutcome::Within,
+            Verdict::Undecided(Doubt::WithinNoise) => LimitOutcome::Undecided(Reason::WithinNoise),
+            _ if is_beyond => LimitOutcome::Beyond,
+            _ => LimitOutcome::Within,
         }
     }
 }
@@ -388,8 +388,11 @@ pub(super) fn correct(pairs: &mut [Pair], level: f64) {
     for (judgement, p) in judgements.iter_mut().zip(corrected) {
         judgement.corrected_p = Some(p);
         let was_certain = judgement.interval == Some((0.0, 0.0));
-        if matches!(judgement.outcome, Outcome::Within | Outcome::Beyond) && is_chance(p, level) && !was_certain {
-            judgement.outcome = Outcome::Undecided(Reason::ManyComparisons);
+        if matches!(judgement.outcome, LimitOutcome::Within | LimitOutcome::Beyond)
+            && is_chance(p, level)
+            && !was_certain
+        {
+            judgement.outcome = LimitOutcome::Undecided(Reason::ManyComparisons);
         }
     }
     // After the correction: withdrawn verdicts are still among those that were looked at.
@@ -407,12 +410,12 @@ fn withdraw_within_bounds(pairs: &mut [Pair]) {
             }
         }
         for judgement in &mut pair.judgements {
-            let is_decided = matches!(judgement.outcome, Outcome::Within | Outcome::Beyond);
+            let is_decided = matches!(judgement.outcome, LimitOutcome::Within | LimitOutcome::Beyond);
             // Values that never vary and are exactly at the limit are those of the same run.
             let is_same = judgement.interval == Some((0.0, 0.0));
             let margin = (judgement.second - judgement.limit).abs();
             if is_decided && !is_same && judgement.bound > 0.0 && margin <= judgement.bound {
-                judgement.outcome = Outcome::Undecided(Reason::ErrorBound);
+                judgement.outcome = LimitOutcome::Undecided(Reason::ErrorBound);
             }
         }
     }
@@ -423,7 +426,7 @@ fn break_for_failures(pairs: &mut [Pair]) {
     for pair in pairs {
         let Some(failures) = pair.failures.as_ref().filter(|failures| failures.rose()) else { continue };
         for judgement in pair.judgements.iter_mut().filter(|judgement| judgement.is_of_successes) {
-            judgement.outcome = Outcome::Beyond;
+            judgement.outcome = LimitOutcome::Beyond;
             judgement.more_failures = Some((failures.first.share(), failures.second.share()));
         }
     }
@@ -459,6 +462,9 @@ impl Countable for Row {
 
 impl Countable for Judgement {
     fn could_be(&self) -> bool {
-        matches!(self.outcome, Outcome::Within | Outcome::Beyond | Outcome::Undecided(Reason::WithinNoise))
+        matches!(
+            self.outcome,
+            LimitOutcome::Within | LimitOutcome::Beyond | LimitOutcome::Undecided(Reason::WithinNoise)
+        )
     }
 }

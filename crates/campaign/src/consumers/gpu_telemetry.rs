@@ -3,7 +3,7 @@
 mod efficiency;
 
 use super::shared::{self, Announced, errors, profiling_range, started};
-use super::{Consumer, ConsumerError, Degraded, Kind, ProbeResult, RunContext};
+use super::{Consumer, ConsumerError, ConsumerKind, Degraded, ProbeResult, RunContext};
 use crate::run_traits::traits;
 use aiperf_engine::Events;
 use aiperf_observe::collection::CollectedEndpoint;
@@ -65,8 +65,12 @@ fn read(file: &GpuMetricsFile) -> Result<Custom, GpuMetricsError> {
 }
 
 /// GPU telemetry, as a consumer.
-pub(super) const KIND: Kind =
-    Kind { name: SourceKind::GpuTelemetry.name(), lost: "GPU telemetry is lost", check, probe: GpuWatch::probe };
+pub(super) const KIND: ConsumerKind = ConsumerKind {
+    name: SourceKind::GpuTelemetry.name(),
+    lost: "GPU telemetry is lost",
+    check,
+    probe: GpuWatch::probe,
+};
 
 /// Samples GPUs during a run.
 struct GpuWatch {

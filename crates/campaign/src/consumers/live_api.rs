@@ -3,7 +3,7 @@
 //! The command creates it, because only the command listens on a port. It outlives its runs: a campaign has one for all
 //! runs, and its subscription to the campaign delivers the events of each.
 
-use super::{Consumer, Kind};
+use super::{Consumer, ConsumerKind};
 use aiperf_plan::Plan;
 
 /// The live API of a campaign.
@@ -13,7 +13,7 @@ pub trait LiveApi: Send + Sync {
 }
 
 /// The live API, as a consumer.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ConsumerKind = ConsumerKind {
     name: "live API",
     lost: "the live API has no results",
     check: |_| Ok(()),

@@ -1,12 +1,12 @@
 //! Consumers of a run: they follow it and report on it, besides its own records.
 //!
-//! [`CONSUMERS`] lists every kind. Each kind is one file with its [`Kind`] and its [`Consumer`], whose stages are empty
-//! unless the kind needs them. `stages` takes all of them through a run, in the order of the table:
+//! [`CONSUMERS`] lists every kind. Each kind is one file with its [`ConsumerKind`] and its [`Consumer`], whose stages
+//! are empty unless the kind needs them. `stages` takes all of them through a run, in the order of the table:
 //!
 //! | stage | when |
 //! | --- | --- |
-//! | [`Kind::check`] | before anything of the run is touched |
-//! | [`Kind::probe`] | while the run is prepared |
+//! | [`ConsumerKind::check`] | before anything of the run is touched |
+//! | [`ConsumerKind::probe`] | while the run is prepared |
 //! | [`Consumer::settle`] | before the run starts |
 //! | [`Consumer::snapshot`] | the run starts |
 //! | [`Consumer::boundary`] | between two phases |
@@ -24,7 +24,7 @@
 //!   tracker's run if the plan asks for one
 //! - its `snapshot` subscribes to the metrics it logs during the run, and starts the thread that sends them; `ended`
 //!   signals to that thread that no more data follow
-//! - its `close` logs the results and files of [`Finished`], or marks the run as failed, and waits for the thread
+//! - its `close` logs the results and files of [`WrittenRun`], or marks the run as failed, and waits for the thread
 //! - its row goes into [`CONSUMERS`]
 //!
 //! The user's settings are a field of `plan::Plan`, as for everything else.
@@ -45,7 +45,7 @@ mod server_metrics;
 mod shared;
 mod stages;
 
-use crate::finished::Finished;
+use crate::written_run::WrittenRun;
 use aiperf_engine::{Events, Stop};
 use aiperf_plan::Plan;
 use aiperf_plan::redact::Redactor;
@@ -57,11 +57,11 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 /// Every kind of consumer, in the order in which they pass each stage.
-pub const CONSUMERS: &[&Kind] =
+pub const CONSUMERS: &[&ConsumerKind] =
     &[&otlp::KIND, &server_metrics::KIND, &gpu_telemetry::KIND, &network_latency::KIND, &live_api::KIND];
 
 /// A kind of consumer.
-pub struct Kind {
+pub struct ConsumerKind {
     /// As `RunResult::degraded` and messages name it.
     pub name: &'static str,
     /// The beginning of the warning if a stage fails.
@@ -144,7 +144,7 @@ pub trait Consumer {
     }
 
     /// Ends: waits for what is still under way. `None` if the run failed.
-    fn close(self: Box<Self>, _run: &RunContext, _finished: Option<&Finished>) -> Result<(), Degraded> {
+    fn close(self: Box<Self>, _run: &RunContext, _finished: Option<&WrittenRun>) -> Result<(), Degraded> {
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The network round trip of a run: known beforehand, or measured during the run.
 
 use super::shared::{self, Announced, started};
-use super::{Consumer, Degraded, Kind, RunContext, Samples};
+use super::{Consumer, ConsumerKind, Degraded, RunContext, Samples};
 use aiperf_engine::Events;
 use aiperf_observe::network::{RoundTripTimes, RoundTrips, TargetSummary};
 use aiperf_observe::{NetworkSummary, ProbeSetup, Probed, Prober};
@@ -11,7 +11,7 @@ use aiperf_types::LogLevel;
 use std::sync::Arc;
 
 /// Network latency, as a consumer.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ConsumerKind = ConsumerKind {
     name: "network latency",
     lost: "network latency is lost",
     check: |_| Ok(()),

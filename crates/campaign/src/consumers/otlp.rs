@@ -2,14 +2,14 @@
 //! of the program does, for a few seconds at most.
 
 use super::shared::{self, Announced};
-use super::{Consumer, Degraded, Kind, RunContext};
+use super::{Consumer, ConsumerKind, Degraded, RunContext};
 use crate::certificates;
-use crate::finished::Finished;
+use crate::written_run::WrittenRun;
 use aiperf_engine::{Events, Heard, Interest, Stop, Subscription};
 use aiperf_observe::Announce;
 use aiperf_plan::redact::Redactor;
 use aiperf_plan::{NamedFile, OtlpPlan, Plan};
-use aiperf_report::otlp::{Answer, Exporting, Pacing, Receipt, Rejected};
+use aiperf_report::otlp::{ExportResult, Exporting, Pacing, Receipt, Rejected};
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::from_plan::{self, TlsError};
 use aiperf_transport::{Fetcher, Identity, TlsSettings, Trust, fetch};
@@ -27,7 +27,7 @@ const HANGING: Nanos = Nanos(1_500_000_000);
 /// How often the thread checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(50);
 /// Responses are nearly empty.
-const ANSWER_LIMIT: usize = 1 << 20;
+const RESPONSE_LIMIT: usize = 1 << 20;
 
 /// Files for TLS that cannot be used.
 #[derive(Debug, Error)]
@@ -100,7 +100,7 @@ impl RunEnd {
 }
 
 /// OTLP, as a consumer.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ConsumerKind = ConsumerKind {
     name: "OTLP",
     lost: "metrics are no longer sent by OTLP",
     check: |plan| Ok(check(plan)?),
@@ -135,7 +135,7 @@ impl Consumer for OtlpExport {
     }
 
     /// Waits until the last export is sent or given up, or until the user stops the program.
-    fn close(mut self: Box<Self>, run: &RunContext, _finished: Option<&Finished>) -> Result<(), Degraded> {
+    fn close(mut self: Box<Self>, run: &RunContext, _finished: Option<&WrittenRun>) -> Result<(), Degraded> {
         self.ended(run);
         let Some(Sending { thread, .. }) = self.sending else { return Ok(()) };
         thread.join().map_err(|_| Degraded::by("the thread that sends them failed"))
@@ -193,7 +193,7 @@ impl Sender {
                 headers,
                 body: Default::default(),
                 timeout: Duration::from_nanos(otlp.timeout.0),
-                size_limit: ANSWER_LIMIT,
+                size_limit: RESPONSE_LIMIT,
                 follows_redirects: false,
             },
             timeout: otlp.timeout,
@@ -206,7 +206,7 @@ impl Sender {
                 failed: 0,
                 has_warned_of_exports: false,
                 has_warned_of_points: false,
-                has_warned_of_answer: false,
+                has_warned_of_unreadable: false,
             },
         })
     }
@@ -235,9 +235,9 @@ impl Sender {
         let Some(body) = self.exporting.body(now) else { return self.pacing.settled(now) };
         let over = self.over.clone();
         let is_over = || over.is_hurried() || over.at().is_some_and(|at| mono_now().since(at) > HANGING);
-        let answer = self.send(body, self.timeout, is_over);
-        self.pace(&answer);
-        self.log.result(&answer);
+        let result = self.send(body, self.timeout, is_over);
+        self.pace(&result);
+        self.log.result(&result);
     }
 
     /// Sends the last values, with retries until they are accepted or the time is up.
@@ -246,38 +246,38 @@ impl Sender {
         loop {
             let now = mono_now();
             let Some(body) = self.exporting.body(now) else { return };
-            let answer = self.send(body, self.timeout.min(end.since(now)), || over.is_hurried());
-            self.pace(&answer);
-            if let Answer::Taken(_) | Answer::Refused { .. } = answer {
-                return self.log.last_result(&answer);
+            let result = self.send(body, self.timeout.min(end.since(now)), || over.is_hurried());
+            self.pace(&result);
+            if let ExportResult::Taken(_) | ExportResult::Refused { .. } = result {
+                return self.log.last_result(&result);
             }
             if over.is_hurried() {
-                return self.log.interrupted(&answer);
+                return self.log.interrupted(&result);
             }
             if self.pacing.next() >= end {
-                return self.log.last_result(&answer);
+                return self.log.last_result(&result);
             }
             while mono_now() < self.pacing.next() {
                 if over.is_hurried() {
-                    return self.log.interrupted(&answer);
+                    return self.log.interrupted(&result);
                 }
                 std::thread::sleep(LOOK.min(Duration::from_nanos(self.pacing.next().since(mono_now()).0)));
             }
         }
     }
 
-    fn send(&self, body: Vec<u8>, timeout: Nanos, is_over: impl Fn() -> bool) -> Answer {
+    fn send(&self, body: Vec<u8>, timeout: Nanos, is_over: impl Fn() -> bool) -> ExportResult {
         let timeout = Duration::from_nanos(timeout.0);
         let call = fetch::Call { body: body.into(), timeout, ..self.call.clone() };
         let called = self.fetcher.call(&call, is_over);
-        Answer::of(called, self.anchor.wall(mono_now()), &self.redactor)
+        ExportResult::of(called, self.anchor.wall(mono_now()), &self.redactor)
     }
 
-    fn pace(&mut self, answer: &Answer) {
+    fn pace(&mut self, result: &ExportResult) {
         let now = mono_now();
-        match answer {
-            Answer::Later { after, .. } => self.pacing.put_off(now, *after),
-            Answer::Taken(_) | Answer::Refused { .. } => self.pacing.settled(now),
+        match result {
+            ExportResult::Later { after, .. } => self.pacing.put_off(now, *after),
+            ExportResult::Taken(_) | ExportResult::Refused { .. } => self.pacing.settled(now),
         }
     }
 }
@@ -290,13 +290,13 @@ struct OtlpLog {
     failed: u64,
     has_warned_of_exports: bool,
     has_warned_of_points: bool,
-    has_warned_of_answer: bool,
+    has_warned_of_unreadable: bool,
 }
 
 impl OtlpLog {
-    fn result(&mut self, answer: &Answer) {
-        match answer {
-            Answer::Taken(receipt) => {
+    fn result(&mut self, result: &ExportResult) {
+        match result {
+            ExportResult::Taken(receipt) => {
                 if self.failed > 0 {
                     self.to
                         .say(LogLevel::Info, "the OTLP receiver accepts metrics again, and has all of them".to_owned());
@@ -304,12 +304,12 @@ impl OtlpLog {
                 self.failed = 0;
                 self.receipt(receipt);
             }
-            Answer::Later { why, .. } => {
+            ExportResult::Later { why, .. } => {
                 self.failed += 1;
                 let then = "the run goes on, and later exports contain everything";
                 self.warn_of_export(format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
             }
-            Answer::Refused { why } => {
+            ExportResult::Refused { why } => {
                 self.failed += 1;
                 let then = "the run goes on; check the address, headers and certificates";
                 self.warn_of_export(format!("metrics could not be sent by OTLP to {}: {why}; {then}", self.url));
@@ -318,16 +318,16 @@ impl OtlpLog {
     }
 
     /// The result of the last export, which a signal interrupted.
-    fn interrupted(&mut self, answer: &Answer) {
+    fn interrupted(&mut self, result: &ExportResult) {
         self.to.say(LogLevel::Debug, "a signal interrupted the last export by OTLP".to_owned());
-        self.last_result(answer);
+        self.last_result(result);
     }
 
     /// The result of the last export.
-    fn last_result(&mut self, answer: &Answer) {
-        match answer {
-            Answer::Taken(receipt) => self.receipt(receipt),
-            Answer::Later { why, .. } | Answer::Refused { why } => {
+    fn last_result(&mut self, result: &ExportResult) {
+        match result {
+            ExportResult::Taken(receipt) => self.receipt(receipt),
+            ExportResult::Later { why, .. } | ExportResult::Refused { why } => {
                 self.warn_of_export(format!("the last metrics could not be sent by OTLP to {}: {why}", self.url));
             }
         }
@@ -348,7 +348,7 @@ impl OtlpLog {
                      points",
                     self.url
                 );
-                let level = first_is_warning(&mut self.has_warned_of_answer);
+                let level = first_is_warning(&mut self.has_warned_of_unreadable);
                 self.to.say(level, text);
             }
         }

@@ -1,7 +1,7 @@
 //! The servers' own metrics: collected during a run, summarised at its end.
 
 use super::shared::{self, Announced, errors, profiling_range, started};
-use super::{Boundary, Consumer, Degraded, Kind, ProbeResult, RunContext};
+use super::{Boundary, Consumer, ConsumerKind, Degraded, ProbeResult, RunContext};
 use aiperf_engine::Events;
 use aiperf_observe::collection::CollectedEndpoint;
 use aiperf_observe::{
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Server metrics, as a consumer.
-pub(super) const KIND: Kind = Kind {
+pub(super) const KIND: ConsumerKind = ConsumerKind {
     name: SourceKind::ServerMetrics.name(),
     lost: "server metrics are lost",
     check: |_| Ok(()),

@@ -1,8 +1,8 @@
 //! The stages of all consumers of a run.
 
-use super::{Boundary, CONSUMERS, Consumer, Degraded, Kind, RunContext, Samples};
+use super::{Boundary, CONSUMERS, Consumer, ConsumerKind, Degraded, RunContext, Samples};
 use crate::error::CampaignError;
-use crate::finished::Finished;
+use crate::written_run::WrittenRun;
 use aiperf_engine::Events;
 use aiperf_plan::Plan;
 use aiperf_report::{ExportFailure, RunResult};
@@ -11,7 +11,7 @@ use aiperf_types::LogLevel;
 /// The consumers of one run.
 pub(crate) struct Consumers {
     run: RunContext,
-    active: Vec<(&'static Kind, Box<dyn Consumer>)>,
+    active: Vec<(&'static ConsumerKind, Box<dyn Consumer>)>,
 }
 
 /// What the next phase waits for, and the name of the consumer.
@@ -60,7 +60,7 @@ impl Consumers {
         if self.run.plan.phases.len() < 2 {
             return Vec::new();
         }
-        let named = |(kind, consumer): &(&'static Kind, Box<dyn Consumer>)| {
+        let named = |(kind, consumer): &(&'static ConsumerKind, Box<dyn Consumer>)| {
             Some(NamedBoundary { name: kind.name, wait: consumer.boundary()? })
         };
         self.active.iter().filter_map(named).collect()
@@ -110,7 +110,7 @@ impl Consumers {
     }
 
     /// `None` if the run failed.
-    pub(crate) fn close(self, finished: Option<&Finished>) {
+    pub(crate) fn close(self, finished: Option<&WrittenRun>) {
         for (kind, consumer) in self.active {
             if let Err(why) = consumer.close(&self.run, finished) {
                 missing(&self.run, kind, &why);
@@ -120,7 +120,7 @@ impl Consumers {
 }
 
 /// Warns that a part is missing, and returns the entry for [`RunResult::degraded`].
-fn missing(run: &RunContext, kind: &Kind, Degraded(why): &Degraded) -> String {
+fn missing(run: &RunContext, kind: &ConsumerKind, Degraded(why): &Degraded) -> String {
     run.events.say(LogLevel::Warning, format!("{}: {why}", kind.lost));
     format!("{}: {why}", kind.name)
 }

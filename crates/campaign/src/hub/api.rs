@@ -61,16 +61,16 @@ pub(super) struct FileHeaders {
 }
 
 impl FileHeaders {
-    pub(super) fn read(&mut self, answer: &Fetched) {
-        let text = |name: &str| answer.header(name).map(|value| plain_tag(value).to_owned());
-        let number = |name: &str| answer.header(name).and_then(|value| value.parse().ok());
+    pub(super) fn read(&mut self, response: &Fetched) {
+        let text = |name: &str| response.header(name).map(|value| plain_tag(value).to_owned());
+        let number = |name: &str| response.header(name).and_then(|value| value.parse().ok());
         self.commit = self.commit.take().or_else(|| text("x-repo-commit"));
         self.linked_tag = self.linked_tag.take().or_else(|| text("x-linked-etag"));
         self.linked_size = self.linked_size.or_else(|| number("x-linked-size"));
         self.tag = text("etag").or(self.tag.take());
-        self.size = match answer.status {
-            200 => Some(answer.body.len() as u64),
-            206 => answer.header("content-range").and_then(|range| range.rsplit_once('/')?.1.parse().ok()),
+        self.size = match response.status {
+            200 => Some(response.body.len() as u64),
+            206 => response.header("content-range").and_then(|range| range.rsplit_once('/')?.1.parse().ok()),
             _ => None,
         };
     }
@@ -93,11 +93,11 @@ fn plain_tag(tag: &str) -> &str {
 }
 
 /// The target of a redirect: a server, a path, and whether it is another server.
-pub(super) fn led_to(origin: &Origin, answer: &Fetched) -> Option<(Origin, String, bool)> {
-    if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
+pub(super) fn led_to(origin: &Origin, response: &Fetched) -> Option<(Origin, String, bool)> {
+    if !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
         return None;
     }
-    let location = answer.header("location")?;
+    let location = response.header("location")?;
     if location.starts_with('/') && !location.starts_with("//") {
         return Some((origin.clone(), location.to_owned(), false));
     }
@@ -120,10 +120,10 @@ pub(super) struct Asked<'a> {
 
 impl Asked<'_> {
     /// The error for an unsuccessful response.
-    pub(super) fn refused(&self, answer: &Fetched) -> HubError {
+    pub(super) fn refused(&self, response: &Fetched) -> HubError {
         let (endpoint, repo, revision) = (self.endpoint.to_owned(), self.repo.clone(), self.revision.to_owned());
-        let message = self.redactor.hide(answer.header("x-error-message").unwrap_or_default().trim());
-        match (answer.header("x-error-code").unwrap_or_default(), answer.status, self.path) {
+        let message = self.redactor.hide(response.header("x-error-message").unwrap_or_default().trim());
+        match (response.header("x-error-code").unwrap_or_default(), response.status, self.path) {
             ("GatedRepo", ..) => {
                 let message = if message.is_empty() { "access to it is restricted" } else { &message }.to_owned();
                 HubError::Gated { repo, endpoint, message }

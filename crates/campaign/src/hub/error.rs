@@ -66,7 +66,7 @@ pub enum HubError {
     #[error(
         "{endpoint} returned a response that is not the hub's: {reason}\n  try: another HF_ENDPOINT, or a local path"
     )]
-    Answer { endpoint: String, reason: String },
+    Response { endpoint: String, reason: String },
     #[error("{path} of {repo} is not what it should be: {reason}\n  it was fetched twice, and nothing of it is kept")]
     Corrupt { repo: RepoName, path: String, reason: String },
     #[error("{path} of {repo} is larger than {limit} bytes")]
@@ -131,7 +131,7 @@ impl HubError {
             Self::Cache { .. } | Self::NoCache => "Cache Permission Error",
             Self::Network { .. }
             | Self::Status { .. }
-            | Self::Answer { .. }
+            | Self::Response { .. }
             | Self::Token { .. }
             | Self::Endpoint(_) => "HuggingFace Hub Error",
             Self::NoUrl(_) | Self::UrlOffline { .. } | Self::Url { .. } => "Download Error",
@@ -145,7 +145,7 @@ impl HubError {
         match self {
             Self::Network { endpoint, reason } => Self::Network { endpoint, reason: hide(reason) },
             Self::Status { endpoint, status, message } => Self::Status { endpoint, status, message: hide(message) },
-            Self::Answer { endpoint, reason } => Self::Answer { endpoint, reason: hide(reason) },
+            Self::Response { endpoint, reason } => Self::Response { endpoint, reason: hide(reason) },
             Self::Ambiguous { name, candidates } => {
                 let shown = |it: Candidate| Candidate { id: hide(it.id), downloads: it.downloads };
                 Self::Ambiguous { name, candidates: candidates.into_iter().map(shown).collect() }
@@ -176,10 +176,10 @@ impl HubError {
             DownloadError::Status { status, reason } => {
                 Self::Status { endpoint, status, message: format!(" {reason}") }
             }
-            DownloadError::Answer(reason) => Self::Answer { endpoint, reason },
+            DownloadError::Response(reason) => Self::Response { endpoint, reason },
             // The caller, who knows the file, has a better message.
             DownloadError::TooLarge { limit } => {
-                Self::Answer { endpoint, reason: format!("a file of more than {limit} bytes") }
+                Self::Response { endpoint, reason: format!("a file of more than {limit} bytes") }
             }
         }
     }

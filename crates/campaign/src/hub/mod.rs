@@ -42,8 +42,7 @@ use std::time::{Duration, Instant};
 /// The most redirects on the same server.
 const MOST_LEADS: usize = 5;
 /// The longest response that is not a file.
-const ANSWER_LIMIT: usize = 64 << 20;
-/// The longest file.
+const RESPONSE_LIMIT: usize = 64 << 20;
 const FILE_LIMIT: u64 = 256 << 30;
 /// How often the URL of a file is requested again after it expired.
 const MOST_PLACES: u32 = 3;
@@ -132,11 +131,11 @@ impl Hub {
         let repo = RepoName::new(kind, repo)?;
         let revision = checked(revision)?;
         self.check_online(&repo, revision)?;
-        let answer = self.ask(&api::listing_path(&repo, revision))?;
-        if answer.status != 200 {
-            return Err(self.asked(&repo, revision, None).refused(&answer));
+        let response = self.ask(&api::listing_path(&repo, revision))?;
+        if response.status != 200 {
+            return Err(self.asked(&repo, revision, None).refused(&response));
         }
-        api::listing(&answer.body).map_err(|reason| self.strange(reason))
+        api::listing(&response.body).map_err(|reason| self.strange(reason))
     }
 
     /// The folder of a revision, if something of it is in the cache. Sends no request.
@@ -171,10 +170,10 @@ impl Hub {
     pub fn find_model(&self, name: &str) -> Result<String, HubError> {
         let repo = RepoName::new(RepoKind::Model, name)?;
         self.check_online(&repo, "main")?;
-        let answer = self.ask(&api::model_path(&repo))?;
-        match answer.status {
+        let response = self.ask(&api::model_path(&repo))?;
+        match response.status {
             200 => return Ok(name.to_owned()),
-            500.. => return Err(self.asked(&repo, "main", None).refused(&answer)),
+            500.. => return Err(self.asked(&repo, "main", None).refused(&response)),
             _ => {}
         }
         let found = self.ask(&api::search_path(name))?;
@@ -293,16 +292,16 @@ impl Hub {
             // Only the headers matter; the range keeps the body small.
             call.headers.push(("Range".to_owned(), "bytes=0-0".to_owned()));
             call.headers.push(("Accept-Encoding".to_owned(), "identity".to_owned()));
-            let answer = self.make(&call)?;
-            file.read(&answer);
-            match api::led_to(&self.settings.origin, &answer) {
+            let response = self.make(&call)?;
+            file.read(&response);
+            match api::led_to(&self.settings.origin, &response) {
                 Some((origin, path, true)) => return file.resolved(origin, path).map_err(|why| self.strange(why)),
                 Some((_, path, false)) => at = path,
                 // An empty file has no first byte.
-                None if matches!(answer.status, 200 | 206 | 416) => {
+                None if matches!(response.status, 200 | 206 | 416) => {
                     return file.resolved(self.settings.origin.clone(), at).map_err(|why| self.strange(why));
                 }
-                None => return Err(self.asked(repo, revision, Some(path)).refused(&answer)),
+                None => return Err(self.asked(repo, revision, Some(path)).refused(&response)),
             }
         }
         Err(self.strange("it redirects too often"))
@@ -314,7 +313,7 @@ impl Hub {
     }
 
     fn strange(&self, reason: impl Into<String>) -> HubError {
-        HubError::Answer { endpoint: self.settings.endpoint.clone(), reason: reason.into() }
+        HubError::Response { endpoint: self.settings.endpoint.clone(), reason: reason.into() }
     }
 
     fn headers(&self, is_endpoint: bool) -> Vec<(String, String)> {
@@ -332,8 +331,8 @@ impl Hub {
             path,
             headers: self.headers(true),
             body: Bytes::new(),
-            timeout: self.settings.answer_timeout,
-            size_limit: ANSWER_LIMIT,
+            timeout: self.settings.response_timeout,
+            size_limit: RESPONSE_LIMIT,
             follows_redirects,
         }
     }
@@ -357,7 +356,7 @@ impl Hub {
         loop {
             let outcome = self.fetcher.call(call, || self.is_over());
             let may_pass = match &outcome {
-                Ok(answer) => matches!(answer.status, 429 | 500..),
+                Ok(response) => matches!(response.status, 429 | 500..),
                 // A server that does not respond in all that time would be waited for again and again.
                 Err(FetchError::TimedOut(_)) => false,
                 Err(error) => error.may_pass(),

@@ -31,7 +31,7 @@ pub struct HubSettings {
     pub offline: Option<&'static str>,
     pub patience: Patience,
     /// The time limit of one response that is not a file.
-    pub answer_timeout: Duration,
+    pub response_timeout: Duration,
 }
 
 impl fmt::Debug for HubSettings {
@@ -78,8 +78,8 @@ impl HubSettings {
         };
         let mut patience = Patience::default();
         patience.silence = seconds("HF_HUB_DOWNLOAD_TIMEOUT").unwrap_or(patience.silence);
-        let answer_timeout = seconds("HF_HUB_ETAG_TIMEOUT").unwrap_or(Duration::from_secs(10));
-        patience.connect = patience.connect.min(answer_timeout);
+        let response_timeout = seconds("HF_HUB_ETAG_TIMEOUT").unwrap_or(Duration::from_secs(10));
+        patience.connect = patience.connect.min(response_timeout);
         Ok(Self {
             origin,
             base: base.trim_end_matches('/').to_owned(),
@@ -89,7 +89,7 @@ impl HubSettings {
             cache: hub_cache(folder),
             offline: ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"].into_iter().find(|name| is_on(name)),
             patience,
-            answer_timeout,
+            response_timeout,
         })
     }
 

@@ -1,6 +1,6 @@
 //! Whether trials have converged.
 
-use super::ran::Ran;
+use super::completed_run::CompletedRun;
 use aiperf_plan::{self as plan, Convergence, ConvergenceMode};
 use aiperf_statistics::{KolmogorovSmirnov, Sample, student};
 
@@ -44,15 +44,15 @@ fn settled(trials: &[Vec<f64>], threshold: f64) -> bool {
 }
 
 /// Whether another trial of a cell would add nothing.
-pub fn has_shown_enough(trials: &plan::Trials, done: &[Ran], cell: usize) -> bool {
+pub fn has_shown_enough(trials: &plan::Trials, done: &[CompletedRun], cell: usize) -> bool {
     let Some(rule) = &trials.convergence else { return false };
     let of_cell = done.iter().filter(|ran| ran.run.cell == cell);
-    let value = |ran: &Ran| {
+    let value = |ran: &CompletedRun| {
         let metrics = ran.outcome.result.as_ref().ok()?;
         metrics.iter().find(|metric| metric.tag == rule.metric)?.stats.get(&rule.stat)
     };
     let values = of_cell.clone().filter_map(value).filter(|value| value.is_finite()).collect();
-    let requests = |ran: &Ran| {
+    let requests = |ran: &CompletedRun| {
         let records = ran.records.as_ref().filter(|_| ran.outcome.result.is_ok())?;
         records.values.get(&rule.metric).cloned()
     };

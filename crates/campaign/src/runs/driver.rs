@@ -1,6 +1,6 @@
 //! Executes the runs that a strategy asks for, and keeps their results.
 
-use super::ran::Ran;
+use super::completed_run::CompletedRun;
 use super::resume::ChangedError;
 use super::strategy::{Next, Strategy};
 use aiperf_plan::{CampaignPlan, Cell, Order, Plan, Point, PointError, RunId};
@@ -12,15 +12,15 @@ use thiserror::Error;
 /// Executes single runs.
 pub trait RunIn {
     /// Executes a run from its preparation to its files.
-    fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> Ran;
+    fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> CompletedRun;
     /// Lets the server rest; `false` after a stop request.
     fn rest(&mut self, length: Nanos) -> bool;
     /// The results of a run that an earlier command completed; asked for if its cell is not listed.
-    fn earlier(&mut self, _run: RunId, _cell: &Arc<Cell>) -> Result<Option<Ran>, ChangedError> {
+    fn earlier(&mut self, _run: RunId, _cell: &Arc<Cell>) -> Result<Option<CompletedRun>, ChangedError> {
         Ok(None)
     }
     /// Called after each run, with all runs so far.
-    fn report_progress(&mut self, _done: &[Ran]) {}
+    fn report_progress(&mut self, _done: &[CompletedRun]) {}
 }
 
 /// Why a run that a strategy asks for cannot be executed.
@@ -37,7 +37,7 @@ pub enum DriveError {
 /// All runs, when no more follow.
 pub struct Driven {
     /// Includes runs of an earlier command, in the order of the plan.
-    pub runs: Vec<Ran>,
+    pub runs: Vec<CompletedRun>,
     /// The strategy asks for no more runs: nothing was cut short.
     pub is_complete: bool,
     /// What ended it early.
@@ -45,7 +45,12 @@ pub struct Driven {
 }
 
 /// Executes all runs that a strategy asks for, after those of an earlier command.
-pub fn drive(plan: &CampaignPlan, strategy: &mut dyn Strategy, earlier: Vec<Ran>, runner: &mut impl RunIn) -> Driven {
+pub fn drive(
+    plan: &CampaignPlan,
+    strategy: &mut dyn Strategy,
+    earlier: Vec<CompletedRun>,
+    runner: &mut impl RunIn,
+) -> Driven {
     let mut driver = Driver { plan, done: earlier, cells: BTreeMap::new(), warm: BTreeSet::new() };
     let (is_complete, error) = match driver.drive(strategy, runner) {
         Ok(is_complete) => (is_complete, None),
@@ -61,7 +66,7 @@ pub fn drive(plan: &CampaignPlan, strategy: &mut dyn Strategy, earlier: Vec<Ran>
 
 struct Driver<'a> {
     plan: &'a CampaignPlan,
-    done: Vec<Ran>,
+    done: Vec<CompletedRun>,
     /// The cells that were asked for.
     cells: BTreeMap<usize, Arc<Cell>>,
     /// Cells that this command has run. The warm-up of an earlier command does not count any more.
@@ -92,7 +97,7 @@ impl Driver<'_> {
         }
     }
 
-    fn run(&mut self, point: &Point, runner: &mut impl RunIn) -> Result<Ran, DriveError> {
+    fn run(&mut self, point: &Point, runner: &mut impl RunIn) -> Result<CompletedRun, DriveError> {
         let run = point.run;
         let cell = self.cell(point)?;
         let is_listed = run.cell < self.plan.listed.len();

@@ -4,8 +4,8 @@
 //! of a cell, the values of the swept settings, and a trial. The plan makes a cell of the point
 //! ([`CampaignPlan::cell`](aiperf_plan::CampaignPlan::cell)). The driver waits and starts the run. Nothing here needs
 //! all cells in advance: files, output and `--resume` depend on the point only, and a finished run keeps its cell
-//! ([`Ran`]). Cells that are listed before the first run, such as those of a grid, are checked before it and resumed
-//! together.
+//! ([`CompletedRun`]). Cells that are listed before the first run, such as those of a grid, are checked before it and
+//! resumed together.
 //!
 //! # A search strategy
 //! A search strategy is one file in [`strategies`] that implements [`Strategy`], and one row in the table of its
@@ -22,7 +22,7 @@
 //! for a search, and rejects all searches today.
 //!
 //! # Layout
-//! - [`ran`]: a finished run, as one of several
+//! - [`completed_run`]: a finished run, as one of several
 //! - [`mod@strategy`]: what a strategy is
 //! - [`convergence`]: whether trials have converged
 //! - [`strategies`]: every strategy, one file each: grids, trials, cooldowns
@@ -31,9 +31,9 @@
 //! - [`driver`]: executes the runs that a strategy asks for, and keeps their results
 
 pub mod check;
+pub mod completed_run;
 pub mod convergence;
 pub mod driver;
-pub mod ran;
 pub mod resume;
 pub mod strategies;
 pub mod strategy;
@@ -41,8 +41,8 @@ pub mod strategy;
 mod tests;
 
 pub use check::{WatchedError, check};
+pub use completed_run::{CompletedRun, worth_keeping};
 pub use driver::{DriveError, Driven, RunIn, drive};
-pub use ran::{Ran, worth_keeping};
 pub use resume::{ChangedError, Resumed, resume};
 pub use strategies::strategy;
 pub use strategy::{Next, Strategy};

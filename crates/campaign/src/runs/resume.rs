@@ -1,6 +1,6 @@
 //! The runs of a campaign that an earlier command completed, and their results.
 
-use super::ran::{Ran, worth_keeping};
+use super::completed_run::{CompletedRun, worth_keeping};
 use super::strategies::strategy;
 use super::strategy::Next;
 use crate::aggregate::RunOutcome;
@@ -31,7 +31,7 @@ pub struct ChangedError {
 #[derive(Default)]
 pub struct Resumed {
     /// Complete runs.
-    pub done: Vec<Ran>,
+    pub done: Vec<CompletedRun>,
     /// The id that all runs share.
     pub id: Option<String>,
     /// Messages about them.
@@ -98,7 +98,7 @@ fn read_config(dir: &Path) -> Option<Value> {
 }
 
 /// A run with complete files and at least one success. All others are repeated.
-fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan) -> Option<Ran> {
+fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan) -> Option<CompletedRun> {
     let (dir, names, label) = (&planned.artifacts.dir, &planned.artifacts.names, plan.label(trial));
     let marker = read_json(&dir.join(FileNames::READY_MARKER)).ok()?;
     let is_whole = marker["ready"] == true && marker["was_cancelled"] == false && marker["partial"] == false;
@@ -115,5 +115,5 @@ fn complete(plan: &CampaignPlan, cell: &Arc<Cell>, trial: usize, planned: &Plan)
         false => None,
     };
     let run = RunId { cell: cell.index, trial };
-    Some(Ran { run, cell: cell.clone(), outcome, records, is_earlier: true, ends_all: false })
+    Some(CompletedRun { run, cell: cell.clone(), outcome, records, is_earlier: true, ends_all: false })
 }

@@ -1,6 +1,6 @@
 //! A strategy decides the next run.
 
-use super::ran::Ran;
+use super::completed_run::CompletedRun;
 use aiperf_plan::Point;
 use aiperf_types::Nanos;
 
@@ -17,7 +17,7 @@ pub enum Next {
 pub trait Strategy {
     /// The next step after these runs: those of an earlier command first, then those of this one, in order. The driver
     /// asks again when the wait is over, or when the run is in `done`.
-    fn next(&mut self, done: &[Ran]) -> Next;
+    fn next(&mut self, done: &[CompletedRun]) -> Next;
 
     /// The most runs, including those of an earlier command; `None` if there is no limit.
     fn most(&self) -> Option<usize>;

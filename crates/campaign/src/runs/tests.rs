@@ -1,6 +1,6 @@
 //! Runs that are not listed beforehand: a search that chooses each point from the results so far.
 
-use super::{Next, Ran, Resumed, RunIn, Strategy, drive, resume};
+use super::{CompletedRun, Next, Resumed, RunIn, Strategy, drive, resume};
 use crate::aggregate::{RunMetric, RunOutcome};
 use crate::gather;
 use crate::runs::resume::ChangedError;
@@ -28,7 +28,7 @@ struct Halving {
 }
 
 impl Strategy for Halving {
-    fn next(&mut self, done: &[Ran]) -> Next {
+    fn next(&mut self, done: &[CompletedRun]) -> Next {
         if let Some(tried) = self.chosen.last() {
             let last = done.iter().rfind(|ran| ran.run.cell + 1 == self.chosen.len()).expect("the run it chose");
             let metrics = last.outcome.result.as_ref().ok();
@@ -103,7 +103,7 @@ struct Server<'a> {
 }
 
 impl RunIn for Server<'_> {
-    fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> Ran {
+    fn run(&mut self, run: RunId, cell: &Arc<Cell>, plan: Plan) -> CompletedRun {
         self.ran.push(self.plan.name(cell, run.trial));
         let concurrency = cell.values[PATH].as_f64().unwrap();
         let stats = Stats { avg: Some(10.0 * concurrency), ..Stats::default() };
@@ -119,14 +119,14 @@ impl RunIn for Server<'_> {
             json!({"request_latency": {"unit": "ms", "avg": stats.avg}, "request_count": {"unit": "requests", "avg": 4}}),
         );
         let outcome = RunOutcome::new(self.plan.label(run.trial), Ok(vec![metric]));
-        Ran { run, cell: cell.clone(), outcome, records: None, is_earlier: false, ends_all: false }
+        CompletedRun { run, cell: cell.clone(), outcome, records: None, is_earlier: false, ends_all: false }
     }
 
     fn rest(&mut self, _: Nanos) -> bool {
         true
     }
 
-    fn earlier(&mut self, run: RunId, cell: &Arc<Cell>) -> Result<Option<Ran>, ChangedError> {
+    fn earlier(&mut self, run: RunId, cell: &Arc<Cell>) -> Result<Option<CompletedRun>, ChangedError> {
         let mut resumed = Resumed::default();
         resumed.look_at(self.plan, cell, run.trial, &self.redactor)?;
         Ok(resumed.done.pop())
@@ -183,7 +183,7 @@ fn a_search_continues_where_an_earlier_command_ended() {
 fn a_point_that_cannot_be_planned_ends_the_runs_and_keeps_what_is_done() {
     struct Wrong(usize);
     impl Strategy for Wrong {
-        fn next(&mut self, _: &[Ran]) -> Next {
+        fn next(&mut self, _: &[CompletedRun]) -> Next {
             self.0 += 1;
             let value = if self.0 == 1 { json!(3) } else { json!("three") };
             let values = Map::from_iter([(PATH.to_owned(), value)]);

@@ -1,7 +1,7 @@
 //! Consumers are closed whatever happens to the run.
 
 use aiperf_campaign::consumers::{CONSUMERS, Consumer, Degraded, LiveApi, RunContext};
-use aiperf_campaign::{Campaign, CampaignError, Finished};
+use aiperf_campaign::{Campaign, CampaignError, WrittenRun};
 use aiperf_engine::{Events, Stop};
 use aiperf_plan::{ArtifactPlan, FileNames, MetricsUrl, OtlpPlan, Plan, StopWhen};
 use aiperf_report::{ExportFailure, RunResult};
@@ -20,7 +20,7 @@ impl Consumer for Panicking {
         panic!("on purpose")
     }
 
-    fn close(self: Box<Self>, _run: &RunContext, finished: Option<&Finished>) -> Result<(), Degraded> {
+    fn close(self: Box<Self>, _run: &RunContext, finished: Option<&WrittenRun>) -> Result<(), Degraded> {
         self.0.send(finished.is_some()).unwrap();
         Ok(())
     }
@@ -39,11 +39,11 @@ fn server() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let (paths, asked) = channel();
-    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| answer(stream, &paths)));
+    std::thread::spawn(move || listener.incoming().flatten().for_each(|stream| respond(stream, &paths)));
     (address, asked)
 }
 
-fn answer(mut stream: TcpStream, paths: &Sender<String>) {
+fn respond(mut stream: TcpStream, paths: &Sender<String>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let head: Vec<String> = reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
     let length = head.iter().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
@@ -134,7 +134,7 @@ fn a_run_that_lost_records_has_failed_in_part() {
     plan.tokenizer.name = Some("builtin".into());
     let campaign = Campaign::new("1", Stop::default(), Arc::default());
     let mut finished = campaign.run(campaign.prepare(plan).unwrap()).unwrap();
-    // The server's answers are empty.
+    // The server's responses are empty.
     finished.nothing_answered = false;
     assert!(!finished.is_partial() && !finished.has_failed());
     finished.result.has_lost_records = true;

@@ -1,8 +1,8 @@
 //! Variables: Dataset, HTTP.
 
-use super::variable::Kind::*;
 use super::variable::Status::*;
 use super::variable::Variable;
+use super::variable::VariableType::*;
 use crate::range::{at_least, between};
 
 // One row per variable.

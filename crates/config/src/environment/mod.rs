@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 pub use ignored::{IGNORED, Ignored};
 pub(crate) use netrc::Netrc;
-pub use variable::{Kind, Status, Variable};
+pub use variable::{Status, Variable, VariableType};
 
 pub fn variables() -> impl Iterator<Item = &'static Variable> {
     [load::VARIABLES, observe::VARIABLES, process::VARIABLES].into_iter().flatten()
@@ -380,23 +380,25 @@ fn unknown(name: &str) -> String {
     }
 }
 
-fn check(kind: Kind, value: &str) -> Result<(), String> {
+fn check(kind: VariableType, value: &str) -> Result<(), String> {
     let within =
         |n: f64, range: Range| if range.holds(n) { Ok(()) } else { Err(format!("must be {}", range.in_words())) };
     match kind {
-        Kind::Bool => boolean(value).map(|_| ()).ok_or_else(|| "is neither true nor false".to_owned()),
-        Kind::Int(range) => crate::scalars::int(value).and_then(|n| within(n as f64, range)),
-        Kind::Float(range) => crate::scalars::float(value).and_then(|n| within(n, range)),
-        Kind::Text | Kind::Secret => Ok(()),
-        Kind::Choice(choices) => {
+        VariableType::Bool => boolean(value).map(|_| ()).ok_or_else(|| "is neither true nor false".to_owned()),
+        VariableType::Int(range) => crate::scalars::int(value).and_then(|n| within(n as f64, range)),
+        VariableType::Float(range) => crate::scalars::float(value).and_then(|n| within(n, range)),
+        VariableType::Text | VariableType::Secret => Ok(()),
+        VariableType::Choice(choices) => {
             let known = choices.iter().any(|choice| choice.eq_ignore_ascii_case(value.trim()));
             if known { Ok(()) } else { Err(format!("is not one of {}", choices.join(", "))) }
         }
-        Kind::List => {
+        VariableType::List => {
             let bad = value.trim_start().starts_with('[') && serde_json::from_str::<Vec<String>>(value).is_err();
             if bad { Err(r#"is not a JSON list of texts, as in ["a", "b"]"#.to_owned()) } else { Ok(()) }
         }
-        Kind::Json => serde_json::from_str::<Value>(value).map(|_| ()).map_err(|error| format!("is not JSON: {error}")),
+        VariableType::Json => {
+            serde_json::from_str::<Value>(value).map(|_| ()).map_err(|error| format!("is not JSON: {error}"))
+        }
     }
 }
 
@@ -541,8 +543,8 @@ mod tests {
         };
         for variable in variables().filter(|variable| variable.status == Status::Acts) {
             let value = match variable.kind {
-                Kind::Bool => if variable.default == "true" { "false" } else { "true" }.to_owned(),
-                Kind::Choice(choices) => choices.last().map_or_else(String::new, |last| (*last).to_owned()),
+                VariableType::Bool => if variable.default == "true" { "false" } else { "true" }.to_owned(),
+                VariableType::Choice(choices) => choices.last().map_or_else(String::new, |last| (*last).to_owned()),
                 _ => "2048".to_owned(),
             };
             let value = if check(variable.kind, &value).is_ok() { value } else { "7".to_owned() };

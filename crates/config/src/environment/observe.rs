@@ -1,8 +1,8 @@
 //! Variables: GPU, ServerMetrics, NetworkLatency, OTel, MLflow, Wandb, Metrics, Record, SearchPlanner.
 
-use super::variable::Kind::*;
 use super::variable::Status::*;
 use super::variable::Variable;
+use super::variable::VariableType::*;
 use crate::range::{at_least, between};
 
 // One row per variable.

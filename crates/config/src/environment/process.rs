@@ -1,9 +1,9 @@
 //! Variables: Accuracy, AgentX, API key, APIServer, Chat, Compression, CLIRunner, Dag, Endpoint, Developer, Logging,
 //! Service, Timing, Tokenizer, UI, Worker.
 
-use super::variable::Kind::*;
 use super::variable::Status::*;
 use super::variable::Variable;
+use super::variable::VariableType::*;
 use crate::range::{at_least, between, more_than};
 
 // One row per variable.

@@ -2,12 +2,11 @@
 
 use crate::range::Range;
 
-/// One variable.
 #[derive(Debug)]
 pub struct Variable {
     pub name: &'static str,
     /// Its valid values.
-    pub kind: Kind,
+    pub kind: VariableType,
     /// Its value if it is not set.
     pub default: &'static str,
     pub status: Status,
@@ -16,7 +15,7 @@ pub struct Variable {
 
 /// The valid values of a variable.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum VariableType {
     /// true, false, 1, 0, yes, no, on, off, t, f, y, n.
     Bool,
     Int(Range),

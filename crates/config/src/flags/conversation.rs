@@ -1,14 +1,14 @@
 //! Flags: Conversation Input.
 
 use super::flag::Status::Acts;
-use super::flag::{Kind, Takes, To, WhenAbsent, flags};
+use super::flag::{FlagType, Takes, To, WhenAbsent, flags};
 use crate::range::at_least;
 use crate::sections::dataset::{MEAN_TURN_DELAY, MEAN_TURNS, SYNTHETIC_ENTRIES};
 
 flags! { CONVERSATION_INPUT_FLAGS:
     CONVERSATION_NUM {
         name: "--conversation-num",
-        kind: Kind::IntOrList,
+        kind: FlagType::IntOrList,
         aliases: &["--num-conversations", "--num-sessions"],
         to: To::Profiling("sessions"),
         status: Acts,
@@ -16,7 +16,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     NUM_DATASET_ENTRIES {
         name: "--num-dataset-entries",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         aliases: &["--num-prompts"],
         default: Some(WhenAbsent::Made(|| format!("--conversation-num, else --request-count, else {SYNTHETIC_ENTRIES}"))),
         to: To::Dataset("entries"),
@@ -24,7 +24,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     CONVERSATION_TURN_MEAN {
         name: "--conversation-turn-mean",
-        kind: Kind::IntOrList,
+        kind: FlagType::IntOrList,
         range: Some(at_least(1.0)),
         aliases: &["--session-turns-mean"],
         default: Some(WhenAbsent::Made(|| MEAN_TURNS.to_string())),
@@ -34,7 +34,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     CONVERSATION_TURN_STDDEV {
         name: "--conversation-turn-stddev",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         aliases: &["--session-turns-stddev"],
         to: To::Dataset("turns.stddev"),
         status: Acts,
@@ -42,7 +42,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     CONVERSATION_TURN_DELAY_MEAN {
         name: "--conversation-turn-delay-mean",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("MS"),
         aliases: &["--session-turn-delay-mean"],
         default: Some(WhenAbsent::Made(|| MEAN_TURN_DELAY.to_string())),
@@ -52,7 +52,7 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     CONVERSATION_TURN_DELAY_STDDEV {
         name: "--conversation-turn-delay-stddev",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("MS"),
         aliases: &["--session-turn-delay-stddev"],
         to: To::Dataset("turn_delay.stddev"),
@@ -61,14 +61,14 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     CONVERSATION_TURN_DELAY_RATIO {
         name: "--conversation-turn-delay-ratio",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         aliases: &["--session-delay-ratio"],
         to: To::Dataset("turn_delay_ratio"),
         status: Acts,
     }
     INTER_TURN_DELAY_CAP_SECONDS {
         name: "--inter-turn-delay-cap-seconds",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Dataset("inter_turn_delay_cap_seconds"),
         status: Acts,
@@ -76,20 +76,20 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     MAX_IDLE_GAP_CAP_SECONDS {
         name: "--max-idle-gap-cap-seconds",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Dataset("max_idle_gap_cap_seconds"),
         status: Acts,
     }
     REPLAY_SPEEDUP {
         name: "--replay-speedup",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Dataset("replay_speedup"),
         status: Acts,
     }
     OPEN_LOOP_REPLAY {
         name: "--open-loop-replay",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         negation: Some("--no-open-loop-replay"),
         takes: Takes::Nothing,
         to: To::Dataset("open_loop_replay"),
@@ -97,21 +97,21 @@ flags! { CONVERSATION_INPUT_FLAGS:
     }
     OPEN_LOOP_STRICT {
         name: "--open-loop-strict",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("open_loop_strict"),
         status: Acts,
     }
     OMIT_KV_HINTS {
         name: "--omit-kv-hints",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("omit_kv_hints"),
         status: Acts,
     }
     FORCE_MIN_TOKENS {
         name: "--force-min-tokens",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         negation: Some("--no-force-min-tokens"),
         takes: Takes::Nothing,
         to: To::Dataset("force_min_tokens"),

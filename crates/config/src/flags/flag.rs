@@ -6,7 +6,6 @@ use crate::sections::envelope::{Benchmark, Envelope};
 use crate::sections::phases::Phase;
 use crate::setting::{Described, Setting, described, plain_text};
 
-/// One flag.
 #[derive(Debug)]
 pub struct Flag {
     /// Long name with its dashes, as messages spell it.
@@ -16,7 +15,7 @@ pub struct Flag {
     /// The spelling that sets it to false, for the few that have one.
     pub negation: Option<&'static str>,
     /// The type of its value.
-    pub kind: Kind,
+    pub kind: FlagType,
     /// Its placeholder in help, if its kind has no fitting one.
     pub value_name: Option<&'static str>,
     /// Its values, in words, if its kind does not list them.
@@ -40,7 +39,7 @@ pub struct Flag {
 
 /// The type of a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum FlagType {
     Bool,
     Int,
     Float,
@@ -200,7 +199,7 @@ impl Flag {
             Some(WhenAbsent::DefaultOfKey) | None => {}
         }
         let text = self.setting()?.default.map(|value| plain_text(&value))?;
-        (self.kind != Kind::Bool || text == "true").then_some(text)
+        (self.kind != FlagType::Bool || text == "true").then_some(text)
     }
 
     /// One line of help.
@@ -217,23 +216,23 @@ impl Flag {
             return own;
         }
         match self.kind {
-            Kind::Bool => "",
-            Kind::Int => "N",
-            Kind::Float => "NUMBER",
-            Kind::IntOrList => "N[,N...]",
-            Kind::FloatOrList => "NUMBER[,NUMBER...]",
-            Kind::Text => "TEXT",
-            Kind::Path | Kind::ExistingPath => "PATH",
-            Kind::Choice(_) | Kind::Literal(_) | Kind::IntChoice(_) => "CHOICE",
-            Kind::Choices(_) => "CHOICE...",
-            Kind::Texts => "TEXT...",
-            Kind::Urls => "URL...",
-            Kind::Ints => "N[,N...]",
-            Kind::Floats => "NUMBER[,NUMBER...]",
-            Kind::Pairs => "KEY:VALUE...",
-            Kind::Headers => "NAME:VALUE...",
-            Kind::Tags => "KEY:VALUE...",
-            Kind::Goodput => "'METRIC:NUMBER ...'",
+            FlagType::Bool => "",
+            FlagType::Int => "N",
+            FlagType::Float => "NUMBER",
+            FlagType::IntOrList => "N[,N...]",
+            FlagType::FloatOrList => "NUMBER[,NUMBER...]",
+            FlagType::Text => "TEXT",
+            FlagType::Path | FlagType::ExistingPath => "PATH",
+            FlagType::Choice(_) | FlagType::Literal(_) | FlagType::IntChoice(_) => "CHOICE",
+            FlagType::Choices(_) => "CHOICE...",
+            FlagType::Texts => "TEXT...",
+            FlagType::Urls => "URL...",
+            FlagType::Ints => "N[,N...]",
+            FlagType::Floats => "NUMBER[,NUMBER...]",
+            FlagType::Pairs => "KEY:VALUE...",
+            FlagType::Headers => "NAME:VALUE...",
+            FlagType::Tags => "KEY:VALUE...",
+            FlagType::Goodput => "'METRIC:NUMBER ...'",
         }
     }
 }
@@ -243,7 +242,7 @@ pub(super) const BASE: Flag = Flag {
     name: "",
     aliases: &[],
     negation: None,
-    kind: Kind::Text,
+    kind: FlagType::Text,
     value_name: None,
     values: None,
     takes: Takes::One,

@@ -1,7 +1,7 @@
 //! Flags: Input, Fixed Schedule, Goodput.
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, Takes, To, WhenAbsent, flags};
+use super::flag::{FlagType, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::dataset;
 use crate::sections::layout::Layout;
@@ -10,7 +10,7 @@ use aiperf_plan::Sampling;
 flags! { INPUT_FLAGS:
     EXTRA_INPUTS {
         name: "--extra-inputs",
-        kind: Kind::Pairs,
+        kind: FlagType::Pairs,
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("endpoint.extra"),
         status: Acts,
@@ -18,7 +18,7 @@ flags! { INPUT_FLAGS:
     }
     HEADER {
         name: "--header",
-        kind: Kind::Headers,
+        kind: FlagType::Headers,
         aliases: &["-H"],
         takes: Takes::Many { comma: false, space: true },
         to: To::Key("endpoint.headers"),
@@ -27,14 +27,14 @@ flags! { INPUT_FLAGS:
     }
     INPUT_FILE {
         name: "--input-file",
-        kind: Kind::ExistingPath,
+        kind: FlagType::ExistingPath,
         to: To::Dataset("path"),
         status: Acts,
         summary: "Existing dataset file or directory; selects a file dataset",
     }
     PUBLIC_DATASET {
         name: "--public-dataset",
-        kind: Kind::Choice(dataset::PublicDataset::NAMES),
+        kind: FlagType::Choice(dataset::PublicDataset::NAMES),
         to: To::Dataset("dataset"),
         with_file: false,
         status: Acts,
@@ -43,13 +43,13 @@ flags! { INPUT_FLAGS:
     }
     HF_SUBSET {
         name: "--hf-subset",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Dataset("hf_subset"),
         status: Acts,
     }
     HF_WEKA_DATASET {
         name: "--hf-weka-dataset",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Dataset("hf_weka_dataset"),
         with_file: false,
         status: NotYet("Weka traces are not replayed"),
@@ -57,7 +57,7 @@ flags! { INPUT_FLAGS:
     }
     DATASET_FILTER {
         name: "--dataset-filter",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         takes: Takes::Many { comma: false, space: true },
         to: To::Dataset("filters"),
         status: Acts,
@@ -65,7 +65,7 @@ flags! { INPUT_FLAGS:
     }
     CUSTOM_DATASET_TYPE {
         name: "--custom-dataset-type",
-        kind: Kind::Choice(Layout::NAMES),
+        kind: FlagType::Choice(Layout::NAMES),
         default: Some(WhenAbsent::Words("detected")),
         to: To::Dataset("format"),
         status: Acts,
@@ -74,33 +74,33 @@ flags! { INPUT_FLAGS:
     }
     IGNORE_TRACE_DELAYS {
         name: "--ignore-trace-delays",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("ignore_trace_delays"),
         status: Acts,
     }
     USE_THINK_TIME_ONLY {
         name: "--use-think-time-only",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Dataset("use_think_time_only"),
         status: NotYet("agentic traces are not replayed"),
     }
     MAX_CONTEXT_LENGTH {
         name: "--max-context-length",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Dataset("max_context_length"),
         status: NotYet("agentic traces are not replayed"),
     }
     DATASET_SAMPLING_STRATEGY {
         name: "--dataset-sampling-strategy",
-        kind: Kind::Choice(Sampling::NAMES),
+        kind: FlagType::Choice(Sampling::NAMES),
         to: To::Dataset("sampling"),
         status: Acts,
     }
     ALLOW_DATASET_WRAP {
         name: "--allow-dataset-wrap",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         negation: Some("--no-allow-dataset-wrap"),
         takes: Takes::Nothing,
         to: To::Dataset("synthesis.allow_dataset_wrap"),
@@ -108,20 +108,20 @@ flags! { INPUT_FLAGS:
     }
     RANDOM_SEED {
         name: "--random-seed",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::EnvelopeRule("random_seed"),
         status: Acts,
         summary: "Seed for all random choices",
     }
     TRACE_SESSION_SAMPLE_RATIO {
         name: "--trace-session-sample-ratio",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Dataset("trace_session_sample_ratio"),
         status: Acts,
     }
     CONFIG {
         name: "--config",
-        kind: Kind::Path,
+        kind: FlagType::Path,
         aliases: &["-f"],
         to: To::NoKey,
         status: Acts,
@@ -132,7 +132,7 @@ flags! { INPUT_FLAGS:
 flags! { FIXED_SCHEDULE_FLAGS:
     FIXED_SCHEDULE {
         name: "--fixed-schedule",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Rule("phases.profiling.type"),
         status: Acts,
@@ -140,7 +140,7 @@ flags! { FIXED_SCHEDULE_FLAGS:
     }
     NO_FIXED_SCHEDULE {
         name: "--no-fixed-schedule",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Rule("phases.profiling.type"),
         with_file: false,
@@ -149,7 +149,7 @@ flags! { FIXED_SCHEDULE_FLAGS:
     }
     FIXED_SCHEDULE_AUTO_OFFSET {
         name: "--fixed-schedule-auto-offset",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         default: Some(WhenAbsent::Words("true without --fixed-schedule-start-offset")),
         to: To::Profiling("auto_offset"),
@@ -157,14 +157,14 @@ flags! { FIXED_SCHEDULE_FLAGS:
     }
     FIXED_SCHEDULE_START_OFFSET {
         name: "--fixed-schedule-start-offset",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         value_name: Some("MS"),
         to: To::Profiling("start_offset"),
         status: Acts,
     }
     FIXED_SCHEDULE_END_OFFSET {
         name: "--fixed-schedule-end-offset",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         value_name: Some("MS"),
         to: To::Profiling("end_offset"),
         status: Acts,
@@ -174,7 +174,7 @@ flags! { FIXED_SCHEDULE_FLAGS:
 flags! { GOODPUT_FLAGS:
     GOODPUT {
         name: "--goodput",
-        kind: Kind::Goodput,
+        kind: FlagType::Goodput,
         to: To::Key("slos"),
         status: Acts,
         summary: "Per-metric thresholds a request must all meet to count as good",

@@ -1,11 +1,11 @@
 //! Flags: Limits.
 
-use super::flag::{Kind, Takes, To, flags};
+use super::flag::{FlagType, Takes, To, flags};
 
 flags! { LIMITS_FLAGS:
     FAIL_IF {
         name: "--fail-if",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         value_name: Some("'METRIC.STAT>NUMBER'"),
         takes: Takes::Many { comma: false, space: false },
         to: To::EnvelopeRule("limits"),
@@ -13,7 +13,7 @@ flags! { LIMITS_FLAGS:
     }
     UNTIL {
         name: "--until",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         value_name: Some("METRIC.STAT:WIDTH%"),
         takes: Takes::Many { comma: false, space: false },
         to: To::EnvelopeRule("until"),
@@ -21,7 +21,7 @@ flags! { LIMITS_FLAGS:
     }
     JUNIT {
         name: "--junit",
-        kind: Kind::Path,
+        kind: FlagType::Path,
         value_name: Some("FILE"),
         to: To::Envelope("junit"),
     }

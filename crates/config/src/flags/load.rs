@@ -1,7 +1,7 @@
 //! Flags: Load Generator, Scenario, Warmup, User-Centric Rate, Request Cancellation.
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, Takes, To, WhenAbsent, flags};
+use super::flag::{FlagType, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::between;
 use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS, LEAST_REQUESTS};
@@ -9,7 +9,7 @@ use crate::sections::phases::{ArrivalPattern, DEFAULT_CONCURRENCY, GRACE_SECONDS
 flags! { LOAD_GENERATOR_FLAGS:
     BENCHMARK_DURATION {
         name: "--benchmark-duration",
-        kind: Kind::FloatOrList,
+        kind: FlagType::FloatOrList,
         value_name: Some("SECONDS"),
         to: To::Profiling("duration"),
         status: Acts,
@@ -17,7 +17,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     BENCHMARK_GRACE_PERIOD {
         name: "--benchmark-grace-period",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         default: Some(WhenAbsent::Made(|| format!("{GRACE_SECONDS} with {}", BENCHMARK_DURATION.name))),
         to: To::Profiling("grace_period"),
@@ -26,7 +26,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     CONCURRENCY {
         name: "--concurrency",
-        kind: Kind::IntOrList,
+        kind: FlagType::IntOrList,
         default: Some(WhenAbsent::Made(|| format!("{DEFAULT_CONCURRENCY} without a rate, no limit with one"))),
         to: To::Profiling("concurrency"),
         status: Acts,
@@ -34,21 +34,21 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     PREFILL_CONCURRENCY {
         name: "--prefill-concurrency",
-        kind: Kind::IntOrList,
+        kind: FlagType::IntOrList,
         to: To::Profiling("prefill_concurrency"),
         status: Acts,
         summary: "Limit on requests still before first token; streaming only; list sweeps",
     }
     REQUEST_RATE {
         name: "--request-rate",
-        kind: Kind::FloatOrList,
+        kind: FlagType::FloatOrList,
         to: To::Profiling("rate"),
         status: Acts,
         summary: "Requests sent per second, whether or not earlier ones have finished; list sweeps",
     }
     ARRIVAL_PATTERN {
         name: "--arrival-pattern",
-        kind: Kind::Choice(ArrivalPattern::NAMES),
+        kind: FlagType::Choice(ArrivalPattern::NAMES),
         aliases: &["--request-rate-mode"],
         default: Some(WhenAbsent::Made(|| ArrivalPattern::DEFAULT.name().to_owned())),
         to: To::Rule("phases.profiling.type"),
@@ -57,7 +57,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     ARRIVAL_SMOOTHNESS {
         name: "--arrival-smoothness",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         aliases: &["--vllm-burstiness"],
         to: To::Profiling("smoothness"),
         status: Acts,
@@ -65,7 +65,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     REQUEST_COUNT {
         name: "--request-count",
-        kind: Kind::IntOrList,
+        kind: FlagType::IntOrList,
         aliases: &["--num-requests"],
         default: Some(WhenAbsent::Made(|| format!("twice the concurrent sessions or users, at least {LEAST_REQUESTS}"))),
         to: To::Profiling("requests"),
@@ -74,7 +74,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     CONCURRENCY_RAMP_DURATION {
         name: "--concurrency-ramp-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Profiling("concurrency_ramp.duration"),
         status: Acts,
@@ -82,7 +82,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--prefill-concurrency-ramp-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Profiling("prefill_ramp.duration"),
         status: Acts,
@@ -90,7 +90,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     REQUEST_RATE_RAMP_DURATION {
         name: "--request-rate-ramp-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Profiling("rate_ramp.duration"),
         status: Acts,
@@ -98,7 +98,7 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     REQUEST_RATE_SERIES {
         name: "--request-rate-series",
-        kind: Kind::Path,
+        kind: FlagType::Path,
         value_name: Some("FILE"),
         to: To::Rule("phases.profiling.rate_series"),
         status: Acts,
@@ -106,38 +106,38 @@ flags! { LOAD_GENERATOR_FLAGS:
     }
     FAILED_REQUEST_THRESHOLD {
         name: "--failed-request-threshold",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::EveryPhase("failed_request_threshold"),
     }
     TRAJECTORY_START_MIN_RATIO {
         name: "--trajectory-start-min-ratio",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::EveryPhase("trajectory_start_min_ratio"),
         status: NotYet("agentic traces are not replayed"),
     }
     TRAJECTORY_START_MAX_RATIO {
         name: "--trajectory-start-max-ratio",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::EveryPhase("trajectory_start_max_ratio"),
         status: NotYet("agentic traces are not replayed"),
     }
     BURST_PHASE_STARTS {
         name: "--burst-phase-starts",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::EveryPhase("burst_phase_starts"),
         status: NotYet("agentic traces are not replayed"),
     }
     TRACE_IDLE_GAP_CAP_SECONDS {
         name: "--trace-idle-gap-cap-seconds",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Dataset("trace_idle_gap_cap_seconds"),
         status: Acts,
     }
     SYSTEM_IDLE_GAP_CAP_SECONDS {
         name: "--system-idle-gap-cap-seconds",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::EveryPhase("system_idle_gap_cap_seconds"),
         status: NotYet("agentic traces are not replayed"),
@@ -147,13 +147,13 @@ flags! { LOAD_GENERATOR_FLAGS:
 flags! { SCENARIO_FLAGS:
     SCENARIO {
         name: "--scenario",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("scenario"),
         status: NotYet("agentic traces are not replayed"),
     }
     UNSAFE_OVERRIDE {
         name: "--unsafe-override",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Key("unsafe_override"),
         status: NotYet("agentic traces are not replayed"),
@@ -163,7 +163,7 @@ flags! { SCENARIO_FLAGS:
 flags! { WARMUP_FLAGS:
     WARMUP_REQUEST_COUNT {
         name: "--warmup-request-count",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         aliases: &["--num-warmup-requests"],
         to: To::Warmup("requests"),
         status: Acts,
@@ -171,7 +171,7 @@ flags! { WARMUP_FLAGS:
     }
     WARMUP_DURATION {
         name: "--warmup-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Warmup("duration"),
         status: Acts,
@@ -179,56 +179,56 @@ flags! { WARMUP_FLAGS:
     }
     AGENTIC_CACHE_WARMUP_DURATION {
         name: "--agentic-cache-warmup-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::EveryPhase("agentic_cache_warmup_duration"),
         status: NotYet("agentic traces are not replayed"),
     }
     AGENTIC_WARMUP_GRACE_PERIOD {
         name: "--agentic-warmup-grace-period",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::EveryPhase("agentic_warmup_grace_period"),
         status: NotYet("agentic traces are not replayed"),
     }
     NUM_WARMUP_SESSIONS {
         name: "--num-warmup-sessions",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Warmup("sessions"),
         status: Acts,
         summary: "Warmup stop: conversations; enables warmup",
     }
     WARMUP_CONCURRENCY {
         name: "--warmup-concurrency",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Warmup("concurrency"),
         status: Acts,
         summary: "Warmup concurrency; inherits --concurrency when scalar",
     }
     WARMUP_PREFILL_CONCURRENCY {
         name: "--warmup-prefill-concurrency",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Warmup("prefill_concurrency"),
         status: Acts,
         summary: "Warmup prefill limit; inherits the main one",
     }
     WARMUP_REQUEST_RATE {
         name: "--warmup-request-rate",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Warmup("rate"),
         status: Acts,
         summary: "Warmup requests per second; inherits --request-rate",
     }
     WARMUP_ARRIVAL_PATTERN {
         name: "--warmup-arrival-pattern",
-        kind: Kind::Choice(ArrivalPattern::NAMES),
+        kind: FlagType::Choice(ArrivalPattern::NAMES),
         to: To::Rule("phases.warmup.type"),
         status: Acts,
         summary: "Arrival pattern of warmup requests; inherits --arrival-pattern",
     }
     WARMUP_GRACE_PERIOD {
         name: "--warmup-grace-period",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Warmup("grace_period"),
         status: Acts,
@@ -236,7 +236,7 @@ flags! { WARMUP_FLAGS:
     }
     WARMUP_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-concurrency-ramp-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Warmup("concurrency_ramp.duration"),
         status: Acts,
@@ -244,7 +244,7 @@ flags! { WARMUP_FLAGS:
     }
     WARMUP_PREFILL_CONCURRENCY_RAMP_DURATION {
         name: "--warmup-prefill-concurrency-ramp-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Warmup("prefill_ramp.duration"),
         status: Acts,
@@ -252,7 +252,7 @@ flags! { WARMUP_FLAGS:
     }
     WARMUP_REQUEST_RATE_RAMP_DURATION {
         name: "--warmup-request-rate-ramp-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Warmup("rate_ramp.duration"),
         status: Acts,
@@ -263,14 +263,14 @@ flags! { WARMUP_FLAGS:
 flags! { USER_CENTRIC_RATE_FLAGS:
     USER_CENTRIC_RATE {
         name: "--user-centric-rate",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Profiling("rate"),
         status: Acts,
         summary: "Turns per second of all users together; each user sends its next turn after a fixed interval",
     }
     NUM_USERS {
         name: "--num-users",
-        kind: Kind::IntOrList,
+        kind: FlagType::IntOrList,
         to: To::Profiling("users"),
         status: Acts,
         summary: "Concurrent users, with --user-centric-rate; list sweeps",
@@ -280,14 +280,14 @@ flags! { USER_CENTRIC_RATE_FLAGS:
 flags! { REQUEST_CANCELLATION_FLAGS:
     REQUEST_CANCELLATION_RATE {
         name: "--request-cancellation-rate",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         range: Some(between(0.0, false, 100.0, true)),
         to: To::Profiling("cancellation.rate"),
         status: Acts,
     }
     REQUEST_CANCELLATION_DELAY {
         name: "--request-cancellation-delay",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Profiling("cancellation.delay"),
         status: Acts,
     }

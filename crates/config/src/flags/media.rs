@@ -1,6 +1,6 @@
 //! Flags: Audio Input, Image Input, Video Input.
 
-use super::flag::{Kind, Takes, To, WhenAbsent, flags};
+use super::flag::{FlagType, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::range::between;
 use crate::sections::media;
@@ -9,44 +9,44 @@ use aiperf_plan::dataset::media::{AudioFormat, ImageFormat, PictureOrder, VideoC
 flags! { AUDIO_INPUT_FLAGS:
     AUDIO_BATCH_SIZE {
         name: "--audio-batch-size",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         aliases: &["--batch-size-audio"],
         default: Some(WhenAbsent::Words("1 with a length, 0 without")),
         to: To::Dataset("audio.batch_size"),
     }
     AUDIO_LENGTH_MEAN {
         name: "--audio-length-mean",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         default: Some(WhenAbsent::Words("10 if audio is generated")),
         to: To::Dataset("audio.length.mean"),
         summary: "Mean clip seconds",
     }
     AUDIO_LENGTH_STDDEV {
         name: "--audio-length-stddev",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Dataset("audio.length.stddev"),
         summary: "Spread of clip seconds",
     }
     AUDIO_FORMAT {
         name: "--audio-format",
-        kind: Kind::Choice(AudioFormat::NAMES),
+        kind: FlagType::Choice(AudioFormat::NAMES),
         to: To::Dataset("audio.format"),
     }
     AUDIO_DEPTHS {
         name: "--audio-depths",
-        kind: Kind::Ints,
+        kind: FlagType::Ints,
         takes: Takes::Many { comma: true, space: false },
         to: To::Dataset("audio.depths"),
     }
     AUDIO_SAMPLE_RATES {
         name: "--audio-sample-rates",
-        kind: Kind::Floats,
+        kind: FlagType::Floats,
         takes: Takes::Many { comma: true, space: false },
         to: To::Dataset("audio.sample_rates"),
     }
     AUDIO_NUM_CHANNELS {
         name: "--audio-num-channels",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Dataset("audio.channels"),
     }
 }
@@ -54,50 +54,50 @@ flags! { AUDIO_INPUT_FLAGS:
 flags! { IMAGE_INPUT_FLAGS:
     IMAGE_WIDTH_MEAN {
         name: "--image-width-mean",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         default: Some(WhenAbsent::Words("512 if images are generated")),
         to: To::Dataset("images.width.mean"),
         summary: "Mean image width in pixels",
     }
     IMAGE_WIDTH_STDDEV {
         name: "--image-width-stddev",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Dataset("images.width.stddev"),
         summary: "Spread of image width",
     }
     IMAGE_HEIGHT_MEAN {
         name: "--image-height-mean",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         default: Some(WhenAbsent::Words("512 if images are generated")),
         to: To::Dataset("images.height.mean"),
         summary: "Mean image height in pixels",
     }
     IMAGE_HEIGHT_STDDEV {
         name: "--image-height-stddev",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Dataset("images.height.stddev"),
         summary: "Spread of image height",
     }
     IMAGE_BATCH_SIZE {
         name: "--image-batch-size",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         aliases: &["--batch-size-image"],
         default: Some(WhenAbsent::Words("1 with a size or source, 0 without")),
         to: To::Dataset("images.batch_size"),
     }
     IMAGE_FORMAT {
         name: "--image-format",
-        kind: Kind::Choice(ImageFormat::NAMES),
+        kind: FlagType::Choice(ImageFormat::NAMES),
         to: To::Dataset("images.format"),
     }
     IMAGE_SOURCE {
         name: "--image-source",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Dataset("images.source"),
     }
     IMAGE_SOURCE_SAMPLING {
         name: "--image-source-sampling",
-        kind: Kind::Choice(PictureOrder::NAMES),
+        kind: FlagType::Choice(PictureOrder::NAMES),
         to: To::Dataset("images.source_sampling"),
     }
 }
@@ -105,50 +105,50 @@ flags! { IMAGE_INPUT_FLAGS:
 flags! { VIDEO_INPUT_FLAGS:
     VIDEO_BATCH_SIZE {
         name: "--video-batch-size",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         aliases: &["--batch-size-video"],
         default: Some(WhenAbsent::Words("1 with a size, length or type, 0 without")),
         to: To::Dataset("video.batch_size"),
     }
     VIDEO_DURATION {
         name: "--video-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Dataset("video.duration"),
     }
     VIDEO_FPS {
         name: "--video-fps",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Dataset("video.fps"),
     }
     VIDEO_WIDTH {
         name: "--video-width",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Dataset("video.width"),
     }
     VIDEO_HEIGHT {
         name: "--video-height",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Dataset("video.height"),
     }
     VIDEO_SYNTH_TYPE {
         name: "--video-synth-type",
-        kind: Kind::Choice(VideoPattern::NAMES),
+        kind: FlagType::Choice(VideoPattern::NAMES),
         to: To::Dataset("video.synth_type"),
     }
     VIDEO_FORMAT {
         name: "--video-format",
-        kind: Kind::Choice(VideoContainer::NAMES),
+        kind: FlagType::Choice(VideoContainer::NAMES),
         to: To::Dataset("video.format"),
     }
     VIDEO_CODEC {
         name: "--video-codec",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Dataset("video.codec"),
     }
     VIDEO_AUDIO_SAMPLE_RATE {
         name: "--video-audio-sample-rate",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         range: Some(between(8.0, true, 96000.0, true)),
         default: Some(WhenAbsent::Made(|| media::VideoAudio::default().sample_rate().hertz().to_string())),
         to: To::Dataset("video.audio.sample_rate"),
@@ -156,17 +156,17 @@ flags! { VIDEO_INPUT_FLAGS:
     }
     VIDEO_AUDIO_NUM_CHANNELS {
         name: "--video-audio-num-channels",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Dataset("video.audio.channels"),
     }
     VIDEO_AUDIO_CODEC {
         name: "--video-audio-codec",
-        kind: Kind::Choice(media::VideoAudioCodec::NAMES),
+        kind: FlagType::Choice(media::VideoAudioCodec::NAMES),
         to: To::Dataset("video.audio.codec"),
     }
     VIDEO_AUDIO_DEPTH {
         name: "--video-audio-depth",
-        kind: Kind::IntChoice(&[8, 16, 24, 32]),
+        kind: FlagType::IntChoice(&[8, 16, 24, 32]),
         to: To::Dataset("video.audio.depth"),
     }
 }

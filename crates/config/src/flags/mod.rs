@@ -23,7 +23,7 @@ mod shaping;
 pub use crate::range::Range;
 pub(crate) use conversation::*;
 pub(crate) use endpoint::*;
-pub use flag::{Flag, Group, Kind, Status, Takes, To, WhenAbsent};
+pub use flag::{Flag, FlagType, Group, Status, Takes, To, WhenAbsent};
 pub(crate) use input::*;
 pub(crate) use limits::*;
 pub(crate) use load::*;

@@ -1,14 +1,14 @@
 //! Flags: Server Metrics, Network Latency, GPU Telemetry.
 
 use super::flag::Status::Acts;
-use super::flag::{Kind, Takes, To, WhenAbsent, flags};
+use super::flag::{FlagType, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use crate::sections::observe;
 
 flags! { SERVER_METRICS_FLAGS:
     SERVER_METRICS {
         name: "--server-metrics",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("server_metrics.urls"),
         status: Acts,
@@ -16,7 +16,7 @@ flags! { SERVER_METRICS_FLAGS:
     }
     NO_SERVER_METRICS {
         name: "--no-server-metrics",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Rule("server_metrics.enabled"),
         status: Acts,
@@ -24,7 +24,7 @@ flags! { SERVER_METRICS_FLAGS:
     }
     SERVER_METRICS_FORMATS {
         name: "--server-metrics-formats",
-        kind: Kind::Choices(observe::ServerMetricsFormat::NAMES),
+        kind: FlagType::Choices(observe::ServerMetricsFormat::NAMES),
         takes: Takes::Many { comma: true, space: true },
         default: Some(WhenAbsent::DefaultOfKey),
         to: To::Rule("server_metrics.formats"),
@@ -36,7 +36,7 @@ flags! { SERVER_METRICS_FLAGS:
 flags! { NETWORK_LATENCY_FLAGS:
     NETWORK_LATENCY_AUTOMATIC {
         name: "--network-latency-automatic",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Rule("network_latency.enabled"),
         status: Acts,
@@ -44,14 +44,14 @@ flags! { NETWORK_LATENCY_FLAGS:
     }
     NETWORK_LATENCY_MEAN {
         name: "--network-latency-mean",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Rule("network_latency.mean_ms"),
         status: Acts,
         summary: "Round trip in milliseconds to subtract from latencies, instead of measuring it; 0 subtracts nothing",
     }
     NETWORK_LATENCY_PING_INTERVAL {
         name: "--network-latency-ping-interval",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Rule("network_latency.ping_interval"),
         status: Acts,
         summary: "Seconds between round-trip probes of each server",
@@ -61,7 +61,7 @@ flags! { NETWORK_LATENCY_FLAGS:
 flags! { GPU_TELEMETRY_FLAGS:
     GPU_TELEMETRY {
         name: "--gpu-telemetry",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("gpu_telemetry.urls"),
         status: Acts,
@@ -69,7 +69,7 @@ flags! { GPU_TELEMETRY_FLAGS:
     }
     NO_GPU_TELEMETRY {
         name: "--no-gpu-telemetry",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Rule("gpu_telemetry.enabled"),
         status: Acts,

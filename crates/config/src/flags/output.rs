@@ -1,14 +1,14 @@
 //! Flags: Output, HTTP Trace.
 
 use super::flag::Status::{Acts, NotYet};
-use super::flag::{Kind, Takes, To, WhenAbsent, flags};
+use super::flag::{FlagType, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use aiperf_plan::ExportLevel;
 
 flags! { OUTPUT_FLAGS:
     OUTPUT_ARTIFACT_DIR {
         name: "--output-artifact-dir",
-        kind: Kind::Path,
+        kind: FlagType::Path,
         aliases: &["--artifact-dir"],
         default: Some(WhenAbsent::Words("artifacts/<model>-<service>-<type>-<load>")),
         to: To::Key("artifacts.dir"),
@@ -17,7 +17,7 @@ flags! { OUTPUT_FLAGS:
     }
     PROFILE_EXPORT_PREFIX {
         name: "--profile-export-prefix",
-        kind: Kind::Path,
+        kind: FlagType::Path,
         aliases: &["--profile-export-file"],
         to: To::Rule("artifacts.prefix"),
         status: Acts,
@@ -25,7 +25,7 @@ flags! { OUTPUT_FLAGS:
     }
     EXPORT_LEVEL {
         name: "--export-level",
-        kind: Kind::Choice(ExportLevel::NAMES),
+        kind: FlagType::Choice(ExportLevel::NAMES),
         aliases: &["--profile-export-level"],
         default: Some(WhenAbsent::Made(|| ExportLevel::default().name().to_owned())),
         to: To::Rule("artifacts.records"),
@@ -34,7 +34,7 @@ flags! { OUTPUT_FLAGS:
     }
     NO_RECORDS_PARQUET {
         name: "--no-records-parquet",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Rule("artifacts.records"),
         status: Acts,
@@ -42,7 +42,7 @@ flags! { OUTPUT_FLAGS:
     }
     SLICE_DURATION {
         name: "--slice-duration",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         value_name: Some("SECONDS"),
         to: To::Key("artifacts.slice_duration"),
         status: Acts,
@@ -50,7 +50,7 @@ flags! { OUTPUT_FLAGS:
     }
     AUTO_PLOT {
         name: "--auto-plot",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         negation: Some("--no-auto-plot"),
         takes: Takes::Nothing,
         to: To::Rule("artifacts.auto_plot"),
@@ -59,7 +59,7 @@ flags! { OUTPUT_FLAGS:
     }
     PLOT_REQUIRED {
         name: "--plot-required",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Rule("artifacts.plot_required"),
         status: NotYet("plots are not drawn"),
@@ -67,21 +67,21 @@ flags! { OUTPUT_FLAGS:
     }
     EXPORT_OUTPUTS_JSON {
         name: "--export-outputs-json",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.export_outputs_json"),
         status: Acts,
     }
     OTEL_URL {
         name: "--otel-url",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Rule("otel.metrics_url"),
         status: Acts,
         summary: "Send metrics by OTLP over HTTP to this URL during the run; /v1/metrics is added",
     }
     STREAM {
         name: "--stream",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("otel.stream_metrics_enabled"),
         status: Acts,
@@ -89,7 +89,7 @@ flags! { OUTPUT_FLAGS:
     }
     OTEL_RESOURCE_ATTRIBUTES {
         name: "--otel-resource-attributes",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Rule("otel.custom_resource_attributes"),
         status: Acts,
@@ -97,32 +97,32 @@ flags! { OUTPUT_FLAGS:
     }
     GEN_AI_PROVIDER {
         name: "--gen-ai-provider",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("otel.gen_ai_provider"),
         status: Acts,
     }
     MLFLOW_TRACKING_URI {
         name: "--mlflow-tracking-uri",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("mlflow.tracking_uri"),
         status: NotYet("results are not sent to MLflow"),
         summary: "MLflow server; enables upload",
     }
     MLFLOW_EXPERIMENT {
         name: "--mlflow-experiment",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("mlflow.experiment"),
         status: NotYet("results are not sent to MLflow"),
     }
     MLFLOW_RUN_NAME {
         name: "--mlflow-run-name",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("mlflow.run_name"),
         status: NotYet("results are not sent to MLflow"),
     }
     MLFLOW_TAG {
         name: "--mlflow-tag",
-        kind: Kind::Tags,
+        kind: FlagType::Tags,
         takes: Takes::Many { comma: false, space: true },
         to: To::Rule("mlflow.tags"),
         status: NotYet("results are not sent to MLflow"),
@@ -130,39 +130,39 @@ flags! { OUTPUT_FLAGS:
     }
     MLFLOW_PARENT_RUN_ID {
         name: "--mlflow-parent-run-id",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("mlflow.parent_run_id"),
         status: NotYet("results are not sent to MLflow"),
     }
     MLFLOW_ARTIFACT_GLOB {
         name: "--mlflow-artifact-glob",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("mlflow.artifact_globs"),
         status: NotYet("results are not sent to MLflow"),
     }
     WANDB_PROJECT {
         name: "--wandb-project",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("wandb.project"),
         status: NotYet("results are not sent to Weights & Biases"),
         summary: "W&B project; enables upload",
     }
     WANDB_ENTITY {
         name: "--wandb-entity",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("wandb.entity"),
         status: NotYet("results are not sent to Weights & Biases"),
     }
     WANDB_RUN_NAME {
         name: "--wandb-run-name",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("wandb.run_name"),
         status: NotYet("results are not sent to Weights & Biases"),
     }
     WANDB_TAG {
         name: "--wandb-tag",
-        kind: Kind::Texts,
+        kind: FlagType::Texts,
         takes: Takes::Many { comma: true, space: true },
         to: To::Key("wandb.tags"),
         status: NotYet("results are not sent to Weights & Biases"),
@@ -172,14 +172,14 @@ flags! { OUTPUT_FLAGS:
 flags! { HTTP_TRACE_FLAGS:
     EXPORT_HTTP_TRACE {
         name: "--export-http-trace",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.trace"),
         status: Acts,
     }
     SHOW_TRACE_TIMING {
         name: "--show-trace-timing",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Key("artifacts.show_trace_timing"),
         status: Acts,

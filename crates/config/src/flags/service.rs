@@ -1,14 +1,14 @@
 //! Flags: UI, Service, Workers, ZMQ Communication.
 
 use super::flag::Status::{Acts, NoEffect};
-use super::flag::{Kind, Takes, To, WhenAbsent, flags};
+use super::flag::{FlagType, Takes, To, WhenAbsent, flags};
 use crate::choice::Choice;
 use aiperf_plan::{LogLevel, Timestamps, UiKind, WorkerPriority};
 
 flags! { UI_FLAGS:
     UI_TYPE {
         name: "--ui-type",
-        kind: Kind::Choice(UiKind::NAMES),
+        kind: FlagType::Choice(UiKind::NAMES),
         aliases: &["--ui"],
         default: Some(WhenAbsent::Words("dashboard on a terminal, otherwise none")),
         to: To::Rule("runtime.ui"),
@@ -20,7 +20,7 @@ flags! { UI_FLAGS:
 flags! { SERVICE_FLAGS:
     LOG_LEVEL {
         name: "--log-level",
-        kind: Kind::Choice(LogLevel::NAMES),
+        kind: FlagType::Choice(LogLevel::NAMES),
         default: Some(WhenAbsent::DefaultOfKey),
         to: To::Rule("logging.level"),
         status: Acts,
@@ -28,7 +28,7 @@ flags! { SERVICE_FLAGS:
     }
     VERBOSE {
         name: "--verbose",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         aliases: &["-v"],
         takes: Takes::Nothing,
         to: To::Rule("logging.level"),
@@ -37,7 +37,7 @@ flags! { SERVICE_FLAGS:
     }
     EXTRA_VERBOSE {
         name: "--extra-verbose",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         aliases: &["-vv"],
         takes: Takes::Nothing,
         to: To::Rule("logging.level"),
@@ -46,39 +46,39 @@ flags! { SERVICE_FLAGS:
     }
     TIMESTAMPS {
         name: "--timestamps",
-        kind: Kind::Choice(Timestamps::NAMES),
+        kind: FlagType::Choice(Timestamps::NAMES),
         to: To::Key("runtime.timestamps"),
         status: Acts,
     }
     WORKER_PRIORITY {
         name: "--worker-priority",
-        kind: Kind::Choice(WorkerPriority::NAMES),
+        kind: FlagType::Choice(WorkerPriority::NAMES),
         to: To::Key("runtime.worker_priority"),
         status: Acts,
     }
     RECORD_PROCESSOR_SERVICE_COUNT {
         name: "--record-processor-service-count",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         aliases: &["--record-processors"],
         to: To::Key("runtime.record_processors"),
         status: NoEffect("records are processed by threads of the same process, as many as the load needs"),
     }
     API_PORT {
         name: "--api-port",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         to: To::Key("runtime.api_port"),
         status: Acts,
         summary: "Port of the live HTTP/WebSocket API; enables it",
     }
     API_HOST {
         name: "--api-host",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Key("runtime.api_host"),
         status: Acts,
     }
     STATS_INTERVAL {
         name: "--stats-interval",
-        kind: Kind::Float,
+        kind: FlagType::Float,
         to: To::Key("runtime.stats_interval"),
         status: Acts,
     }
@@ -87,7 +87,7 @@ flags! { SERVICE_FLAGS:
 flags! { WORKERS_FLAGS:
     WORKERS_MAX {
         name: "--workers-max",
-        kind: Kind::Int,
+        kind: FlagType::Int,
         aliases: &["--max-workers"],
         to: To::Key("runtime.workers"),
         status: Acts,
@@ -97,21 +97,21 @@ flags! { WORKERS_FLAGS:
 flags! { ZMQ_COMMUNICATION_FLAGS:
     ZMQ_HOST {
         name: "--zmq-host",
-        kind: Kind::Text,
+        kind: FlagType::Text,
         to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and share memory"),
         summary: "Use TCP between components on this host",
     }
     ZMQ_IPC_PATH {
         name: "--zmq-ipc-path",
-        kind: Kind::Path,
+        kind: FlagType::Path,
         to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and share memory"),
         summary: "Directory of the IPC sockets",
     }
     ZMQ_DUAL_BIND {
         name: "--zmq-dual-bind",
-        kind: Kind::Bool,
+        kind: FlagType::Bool,
         takes: Takes::Nothing,
         to: To::Rule("runtime.communication"),
         status: NoEffect("workers are threads of one process and share memory"),

@@ -19,7 +19,7 @@ use crate::error::ConfigError;
 use crate::plan::resolve_profile;
 use crate::resolve::{Tree, resolve_config};
 use crate::values;
-use aiperf_golden::{Kind, Tally};
+use aiperf_golden::{GoldenKind, Tally};
 use aiperf_plan::FileNames;
 use aiperf_plan::redact::is_sensitive_header;
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ type Check = fn(&Value, &mut Tally);
 
 /// Runs every case of these kinds, which lie in one area. A list is of the first kind that it looks like.
 #[track_caller]
-fn run(kinds: &[(&Kind, Check)]) {
+fn run(kinds: &[(&GoldenKind, Check)]) {
     let (first, _) = kinds[0];
     let mut tally = Tally::of(first);
     let mut seen = BTreeSet::new();

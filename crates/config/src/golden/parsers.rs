@@ -6,7 +6,7 @@ use super::{
 };
 use crate::compose::observe::{attributes, metrics_url, otel_url, stream_domains};
 use crate::file::{substitute, template};
-use crate::flags::{self, Kind};
+use crate::flags::{self, FlagType};
 use crate::parse::{isl_osl_pairs, search_dimension, sla_filter, sla_tier, variant};
 use crate::setting::Seconds;
 use crate::sweep::{derived_seed, dir_name, logspace};
@@ -127,7 +127,7 @@ fn by_flag(name: &str, input: &Value) -> Result<Value, String> {
         other => other.to_string(),
     };
     let (flag, _) = flags::find(name).unwrap();
-    assert!(matches!(flag.kind, Kind::IntOrList | Kind::FloatOrList));
+    assert!(matches!(flag.kind, FlagType::IntOrList | FlagType::FloatOrList));
     let given = RawFlag { flag, spelled: name.to_owned(), raw: Raw::Tokens(vec![text]) };
     values::value(&given, Path::new("/")).map_err(|problem| problem.to_string())
 }

@@ -19,7 +19,7 @@ pub(crate) const DATASET_TOKENS: f64 = 4e9;
 /// The most tokens of all prefixes of a pool together: they stay in memory, with some bytes each.
 const POOL_TOKENS: f64 = 1e8;
 /// The most tokens that one response may be asked for: the integer type of servers.
-const ANSWER_TOKENS: f64 = i32::MAX as f64;
+const OUTPUT_TOKENS: f64 = i32::MAX as f64;
 const WORKERS: f64 = 1024.0;
 
 /// The highest rate, in requests per second: far more than a machine sends, and small enough to count.
@@ -226,7 +226,7 @@ fn lengths(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec<Problem>
         prefixes(dataset, index, facts, problems);
         let prompts = dataset.prompts.clone().unwrap_or_default();
         for (key, length, most, of) in
-            [("isl", &prompts.isl, PROMPT_TOKENS, "a prompt"), ("osl", &prompts.osl, ANSWER_TOKENS, "a response")]
+            [("isl", &prompts.isl, PROMPT_TOKENS, "a prompt"), ("osl", &prompts.osl, OUTPUT_TOKENS, "a response")]
         {
             let Some(length) = length else { continue };
             let at = format!("datasets.{index}.prompts.{key}");

@@ -89,7 +89,7 @@ fn one(text: &str, index: usize) -> Result<Variant, String> {
             });
         };
         let raw = match (&value, flag.kind) {
-            (Value::Bool(on), flags::Kind::Bool) => Raw::Bool(*on == positive),
+            (Value::Bool(on), flags::FlagType::Bool) => Raw::Bool(*on == positive),
             (Value::String(text), _) => Raw::Tokens(vec![text.clone()]),
             (other, _) => Raw::Tokens(vec![other.to_string()]),
         };

@@ -1,6 +1,6 @@
 //! The plans of `aiperf profile` for its arguments.
 
-use aiperf_config::flags::{self, Kind, Status};
+use aiperf_config::flags::{self, FlagType, Status};
 use aiperf_config::{ConfigError, Context, Resolved, resolve_config, resolve_profile, short_help};
 use aiperf_plan::{
     Additions, CacheBust, CacheReset, Cancellation, Corpus, DashboardPlan, DatasetPlan, GpuSource, LocalSource,
@@ -151,21 +151,21 @@ fn sample(flag: &flags::Flag) -> Vec<String> {
         if n.fract() == 0.0 { format!("{}", n as i64) } else { n.to_string() }
     };
     let value = match flag.kind {
-        Kind::Bool => return vec![flag.name.to_owned()],
-        Kind::Int | Kind::Float | Kind::IntOrList | Kind::FloatOrList => number(flag.range()),
-        Kind::Choice(choices) | Kind::Literal(choices) | Kind::Choices(choices) => choices[0].to_owned(),
-        Kind::IntChoice(choices) => choices[0].to_string(),
-        Kind::Ints | Kind::Floats => "16".to_owned(),
-        Kind::Pairs | Kind::Headers | Kind::Tags => "key:value".to_owned(),
-        Kind::Goodput => "request_latency:100".to_owned(),
-        Kind::Urls => "localhost:9".to_owned(),
-        Kind::ExistingPath => "/".to_owned(),
-        Kind::Texts if ["--server-metrics", "--gpu-telemetry"].contains(&flag.name) => "node:8001".to_owned(),
-        Kind::Text if flag.name == "--otel-url" => "node:4318".to_owned(),
-        Kind::Texts if flag.name == "--stream" => "timing".to_owned(),
-        Kind::Texts if flag.name == "--otel-resource-attributes" => "team=perf".to_owned(),
-        Kind::Text if flag.name == "--session-header" => "X-Session".to_owned(),
-        Kind::Text | Kind::Texts | Kind::Path => "/text".to_owned(),
+        FlagType::Bool => return vec![flag.name.to_owned()],
+        FlagType::Int | FlagType::Float | FlagType::IntOrList | FlagType::FloatOrList => number(flag.range()),
+        FlagType::Choice(choices) | FlagType::Literal(choices) | FlagType::Choices(choices) => choices[0].to_owned(),
+        FlagType::IntChoice(choices) => choices[0].to_string(),
+        FlagType::Ints | FlagType::Floats => "16".to_owned(),
+        FlagType::Pairs | FlagType::Headers | FlagType::Tags => "key:value".to_owned(),
+        FlagType::Goodput => "request_latency:100".to_owned(),
+        FlagType::Urls => "localhost:9".to_owned(),
+        FlagType::ExistingPath => "/".to_owned(),
+        FlagType::Texts if ["--server-metrics", "--gpu-telemetry"].contains(&flag.name) => "node:8001".to_owned(),
+        FlagType::Text if flag.name == "--otel-url" => "node:4318".to_owned(),
+        FlagType::Texts if flag.name == "--stream" => "timing".to_owned(),
+        FlagType::Texts if flag.name == "--otel-resource-attributes" => "team=perf".to_owned(),
+        FlagType::Text if flag.name == "--session-header" => "X-Session".to_owned(),
+        FlagType::Text | FlagType::Texts | FlagType::Path => "/text".to_owned(),
     };
     vec![flag.name.to_owned(), value]
 }

@@ -152,8 +152,8 @@ fn place_of(source: &FileSource) -> String {
 /// Bytes that a row takes beside its text: its place, those of its conversation and its shape, and its turns, in lists
 /// that grow by doubling. While rows are sorted, its place is stored once more, with its number and the next free
 /// position.
-const BYTES_A_ROW: u64 = (2 * (size_of::<Place>() + size_of::<Rows>() + size_of::<RowNote>() + size_of::<usize>())
-    + size_of::<Place>()
+const BYTES_A_ROW: u64 = (2 * (size_of::<RowSpan>() + size_of::<Rows>() + size_of::<RowNote>() + size_of::<usize>())
+    + size_of::<RowSpan>()
     + size_of::<u32>()
     + size_of::<usize>()) as u64;
 /// Bytes that each of its turns takes: its note, and its shape while that is still there.
@@ -164,7 +164,7 @@ const BYTES_A_NAME: u64 = 4 * size_of::<(String, u32)>() as u64;
 
 /// The position of a row.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RowSpan {
     file: u32,
     line: u32,
     start: usize,
@@ -208,7 +208,7 @@ pub(crate) struct Files {
     format: &'static Format,
     texts: Vec<Text>,
     /// Ordered by conversation, then by line.
-    places: Vec<Place>,
+    places: Vec<RowSpan>,
     conversations: Vec<Rows>,
     shapes: Arc<Shapes>,
     selection: Selection,
@@ -295,7 +295,7 @@ impl Files {
         for (file, text) in self.texts.iter().enumerate() {
             let mut of_file = None;
             for (line, range) in text.rows() {
-                let place = Place { file: file as u32, line, start: range.start, end: range.end };
+                let place = RowSpan { file: file as u32, line, start: range.start, end: range.end };
                 let at_fault = |fault: Fault| DatasetError::of_file(&text.at(line), fault.0);
                 let mut bytes = range.len() as u64;
                 may_be_row(bytes).and_then(|()| room.can_make(bytes)).map_err(at_fault)?;
@@ -404,7 +404,7 @@ impl Files {
     }
 
     /// A conversation, and the row of each of its turns.
-    fn read_again(&self, index: usize, encode: Encode<'_>) -> Result<(Conversation, Vec<Place>), DatasetError> {
+    fn read_again(&self, index: usize, encode: Encode<'_>) -> Result<(Conversation, Vec<RowSpan>), DatasetError> {
         let rows = self.conversations[index];
         let mut session_id = rows.unnamed.map(|number| self.ids.id(number));
         let (mut turns, mut notes, mut places) = (Vec::new(), Vec::new(), Vec::new());
@@ -442,7 +442,7 @@ impl Files {
         Ok((conversation, places))
     }
 
-    fn at(&self, place: &Place) -> String {
+    fn at(&self, place: &RowSpan) -> String {
         self.texts[place.file as usize].at(place.line)
     }
 }

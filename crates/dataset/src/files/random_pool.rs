@@ -21,7 +21,7 @@ use super::room::{FEWER, Room};
 use super::row::{Encode, Row};
 use super::text::Text;
 use super::{
-    Folder, Format, OutputLengths, Place, ReadRow, may_be_row, media_folder, place_of, single_turn, texts, wav,
+    Folder, Format, OutputLengths, ReadRow, RowSpan, may_be_row, media_folder, place_of, single_turn, texts, wav,
 };
 use crate::error::DatasetError;
 use crate::session_id::SessionIds;
@@ -52,7 +52,7 @@ fn read(mut row: Row, encode: Encode<'_>) -> Result<ReadRow, Fault> {
 #[derive(Debug)]
 struct Pool {
     name: String,
-    places: Vec<Place>,
+    places: Vec<RowSpan>,
     draws: Purpose,
 }
 
@@ -109,9 +109,9 @@ impl Pools {
                 room.can_make(bytes).map_err(at_fault)?;
                 ignored.add(members, || text.at(line));
                 let added = held.add(&turns[0], places.len() as u32);
-                let kept = 2 * (size_of::<Place>() + added * size_of::<(u32, u32)>()) as u64;
+                let kept = 2 * (size_of::<RowSpan>() + added * size_of::<(u32, u32)>()) as u64;
                 room.take(kept, "another row", FEWER).map_err(at_fault)?;
-                places.push(Place { file: file as u32, line, start: range.start, end: range.end });
+                places.push(RowSpan { file: file as u32, line, start: range.start, end: range.end });
                 progress();
             }
             if places.is_empty() {
@@ -140,7 +140,7 @@ impl Pools {
         })
     }
 
-    fn row(&self, place: &Place) -> Result<Turn, DatasetError> {
+    fn row(&self, place: &RowSpan) -> Result<Turn, DatasetError> {
         let text = &self.texts[place.file as usize];
         let row = Row::read(text.slice(place.start..place.end), &FORMAT);
         let read = row.and_then(|row| read(row, &mut |kind, content| self.contents.encoded(kind, content)));
@@ -184,7 +184,7 @@ impl Pools {
 }
 
 impl Pool {
-    fn drawn(&self, index: u64) -> &Place {
+    fn drawn(&self, index: u64) -> &RowSpan {
         &self.places[self.draws.at(index).random_range(0..self.places.len())]
     }
 }

@@ -1,7 +1,7 @@
 //! Sets of conversations of which the first user message is sent, with the first image.
 
 use super::image;
-use super::kind::{BLANK, Found, Kind, With, text_turn};
+use super::kind::{BLANK, Found, RowReader, With, text_turn};
 use super::row::{Fault, Row, list, member, text};
 use crate::columns::Cell;
 
@@ -16,7 +16,7 @@ pub(super) struct FirstMessage {
 /// The mark of an image within a text, which some models need.
 const IMAGE_MARK: &str = "<image>";
 
-impl Kind for FirstMessage {
+impl RowReader for FirstMessage {
     fn columns(&self) -> Option<Vec<&'static str>> {
         Some(vec![self.column, self.image])
     }

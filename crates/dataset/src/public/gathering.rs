@@ -11,7 +11,7 @@ use std::thread;
 use aiperf_plan::PublicSource;
 use aiperf_types::{Conversation, Media, Turn};
 
-use super::kind::{Found, Kind, With};
+use super::kind::{Found, RowReader, With};
 use super::row::{Fault, Row};
 use super::rows;
 use crate::error::DatasetError;
@@ -26,7 +26,7 @@ const BYTES_A_TURN: u64 = (size_of::<Turn>() + size_of::<Conversation>()) as u64
 const NAMED: usize = 20;
 
 pub(super) struct Gathering<'a> {
-    kind: &'static dyn Kind,
+    kind: &'static dyn RowReader,
     with: With<'a>,
     making: Making<'a>,
     /// The most rows to use.
@@ -54,7 +54,7 @@ pub(super) struct Gathered {
 }
 
 impl<'a> Gathering<'a> {
-    pub(super) fn new(kind: &'static dyn Kind, with: With<'a>, making: Making<'a>) -> Self {
+    pub(super) fn new(kind: &'static dyn RowReader, with: With<'a>, making: Making<'a>) -> Self {
         let plan = with.plan;
         let is_streamed = matches!(plan.set.source(), PublicSource::Hub(hub) if hub.is_streamed);
         let needed = plan.needed.filter(|_| is_streamed);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::exgentic::filters::source_model;
 use super::exgentic::messages;
 use super::first_message::FirstMessage;
-use super::kind::{Kind, With};
+use super::kind::{RowReader, With};
 use super::row::{Fault, Row, cell, list};
 use super::sharegpt;
 use super::video_question::VideoQuestion;
@@ -45,7 +45,7 @@ fn found(case: &Value) -> Result<Value, Fault> {
 }
 
 /// The prompt of a row, as a run reads it; `None` if the row is dropped.
-fn prompt_of(kind: &dyn Kind, row: Value) -> Result<Option<String>, Fault> {
+fn prompt_of(kind: &dyn RowReader, row: Value) -> Result<Option<String>, Fault> {
     let (plan, tokenizer) = (PublicPlan::new(PublicSet::SpecAlMbpp), Tokenizer::builtin());
     let found = kind.read(Row::of_json(row)?, With { plan: &plan, tokenizer: &tokenizer })?;
     let text = |conversation: &Conversation| conversation.turns[0].texts[0].contents[0].clone();

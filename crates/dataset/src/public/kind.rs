@@ -7,7 +7,7 @@ use aiperf_types::{Conversation, Media, Turn};
 use super::row::{Fault, Row};
 
 /// How the rows of some sets are read.
-pub(super) trait Kind: Sync {
+pub(super) trait RowReader: Sync {
     /// The columns to read from columnar files; `None` reads all.
     fn columns(&self) -> Option<Vec<&'static str>>;
 

@@ -1,7 +1,7 @@
 //! Sets with a prompt in a column, plain or in a template, with or without an image.
 
 use super::image;
-use super::kind::{BLANK, Found, Kind, With, text_turn};
+use super::kind::{BLANK, Found, RowReader, With, text_turn};
 use super::row::{Fault, Row, text};
 
 pub(super) struct Prompt {
@@ -31,7 +31,7 @@ impl Prompt {
     }
 }
 
-impl Kind for Prompt {
+impl RowReader for Prompt {
     fn columns(&self) -> Option<Vec<&'static str>> {
         let other = self.template.as_ref().map(|template| template.other);
         Some([Some(self.column), self.image, other].into_iter().flatten().collect())

@@ -4,7 +4,7 @@ use aiperf_plan::PublicSet;
 
 use super::exgentic::Exgentic;
 use super::first_message::FirstMessage;
-use super::kind::Kind;
+use super::kind::RowReader;
 use super::prompt::{EDIT, Prompt};
 use super::sharegpt::ShareGpt;
 use super::speech::Speech;
@@ -12,7 +12,7 @@ use super::turns::Turns;
 use super::video_question::VideoQuestion;
 
 /// How the rows of a set are read.
-pub(super) fn kind(set: PublicSet) -> &'static dyn Kind {
+pub(super) fn kind(set: PublicSet) -> &'static dyn RowReader {
     use PublicSet as Set;
     match set {
         Set::ExgenticV2 => &Exgentic { version: 2 },

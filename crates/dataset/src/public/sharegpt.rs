@@ -1,7 +1,7 @@
 //! ShareGPT: conversations with an assistant. Each pair of a question and its answer is a turn, which requests as many
 //! tokens as the answer has.
 
-use super::kind::{Found, Kind, With, text_turn};
+use super::kind::{Found, RowReader, With, text_turn};
 use super::row::{Fault, Row, list, member, text};
 use crate::columns::Cell;
 
@@ -17,7 +17,7 @@ const NO_PAIR: &str = "rows without a question and its answer";
 const LENGTHS: &str = "rows with a turn that is too short or too long (4 to 1024 tokens asked, at least 4 answered, \
                        2048 together)";
 
-impl Kind for ShareGpt {
+impl RowReader for ShareGpt {
     fn columns(&self) -> Option<Vec<&'static str>> {
         Some(vec!["conversations", "conversation"])
     }

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::kind::{Found, Kind, With, text_turn, unnamed};
+use super::kind::{Found, RowReader, With, text_turn, unnamed};
 use super::row::{Fault, Row, member};
 use crate::columns::Cell;
 
@@ -19,7 +19,7 @@ const NO_AUDIO: &str = "rows without audio";
 const TOO_LONG: &str = "clips longer than 30 s";
 const UNREADABLE: &str = "clips in other formats than WAV and FLAC";
 
-impl Kind for Speech {
+impl RowReader for Speech {
     fn columns(&self) -> Option<Vec<&'static str>> {
         Some(vec!["audio"])
     }

@@ -1,7 +1,7 @@
 //! Sets whose rows are lists of prompts: all are turns of one conversation (MT-Bench), or only the first is used
 //! (Spec-Bench).
 
-use super::kind::{BLANK, Found, Kind, With, text_turn};
+use super::kind::{BLANK, Found, RowReader, With, text_turn};
 use super::row::{Fault, Row, list, text};
 
 pub(super) struct Turns {
@@ -9,7 +9,7 @@ pub(super) struct Turns {
     pub(super) first_only: bool,
 }
 
-impl Kind for Turns {
+impl RowReader for Turns {
     fn columns(&self) -> Option<Vec<&'static str>> {
         Some(vec![self.column])
     }

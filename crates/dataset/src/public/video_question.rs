@@ -2,7 +2,7 @@
 
 use aiperf_types::Media;
 
-use super::kind::{BLANK, Found, Kind, With, text_turn, unnamed};
+use super::kind::{BLANK, Found, RowReader, With, text_turn, unnamed};
 use super::row::{Fault, Row, member, text};
 use crate::columns::Cell;
 
@@ -10,7 +10,7 @@ pub(super) struct VideoQuestion;
 
 const NO_VIDEO: &str = "rows without a video";
 
-impl Kind for VideoQuestion {
+impl RowReader for VideoQuestion {
     fn columns(&self) -> Option<Vec<&'static str>> {
         Some(vec!["question", "choices", "video"])
     }

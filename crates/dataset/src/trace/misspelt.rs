@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Format;
-use super::row_file::{Place, RowFile};
+use super::row_file::{RowFile, RowPosition};
 use crate::error::DatasetError;
 
 /// Rows to check: the rows of a trace are alike, and reading a long trace twice would take too long.
@@ -21,7 +21,7 @@ pub(super) fn note(
     file: &RowFile,
     format: &Format,
     unread: &[String],
-    places: &[Place],
+    places: &[RowPosition],
 ) -> Result<Option<String>, DatasetError> {
     let mut found: Vec<(String, &str)> = Vec::new();
     let mut first = None;

@@ -43,7 +43,7 @@ use self::blocks::Blocks;
 use self::entry::{Content, Entry, HashId, Session};
 pub(crate) use self::fields::MOST_TOKENS_IN_ROW;
 pub(crate) use self::row_check::RowCheck;
-use self::row_file::{Place, RowFile};
+use self::row_file::{RowFile, RowPosition};
 use self::rows::{Noting, Rows};
 use self::sessions::{Order, Sessions};
 use self::synthesis::{Counting, Reshaping};
@@ -91,7 +91,7 @@ pub(crate) struct Trace {
     layout: Layout,
     file: RowFile,
     /// The position of each row, in the order of conversations.
-    places: Vec<Place>,
+    places: Vec<RowPosition>,
     sessions: SessionIndex,
     shapes: Arc<Shapes>,
     reshaped: Option<Reshaped>,
@@ -254,12 +254,12 @@ impl Trace {
     }
 
     /// Parses a row again.
-    fn entry<'a>(&self, place: Place, text: &'a str) -> Result<Entry<'a>, DatasetError> {
+    fn entry<'a>(&self, place: RowPosition, text: &'a str) -> Result<Entry<'a>, DatasetError> {
         let entry = (self.format.read)(&self.layout, text).map_err(|fault| self.fault(place, fault))?;
         entry.ok_or_else(|| self.fault(place, "has changed since it was first read".into()))
     }
 
-    fn fault(&self, place: Place, fault: String) -> DatasetError {
+    fn fault(&self, place: RowPosition, fault: String) -> DatasetError {
         DatasetError::of_file(&self.file.at(place.offset), fault)
     }
 

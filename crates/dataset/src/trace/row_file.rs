@@ -38,7 +38,7 @@ pub(super) struct RowFile {
 /// millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(Rust, packed(4))]
-pub(super) struct Place {
+pub(super) struct RowPosition {
     pub(super) offset: u64,
     pub(super) length: u32,
 }
@@ -122,7 +122,7 @@ impl RowFile {
     /// are returned in order, with a digest of the whole. The error is that of the first faulty row.
     pub(super) fn scan<T: Send + Default>(
         &self,
-        read: impl Fn(&mut T, Place, &str) -> Result<(), String> + Sync,
+        read: impl Fn(&mut T, RowPosition, &str) -> Result<(), String> + Sync,
     ) -> Result<(Vec<T>, [u8; 32]), DatasetError> {
         let pieces = usize::try_from((self.end - self.start).div_ceil(PIECE)).unwrap_or(usize::MAX);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -164,7 +164,7 @@ impl RowFile {
     fn read_piece<T: Default>(
         &self,
         number: u64,
-        read: &impl Fn(&mut T, Place, &str) -> Result<(), String>,
+        read: &impl Fn(&mut T, RowPosition, &str) -> Result<(), String>,
     ) -> Result<(T, [u8; 32]), Broken> {
         let first = self.start + number * PIECE;
         let last = (first + PIECE).min(self.end);
@@ -202,7 +202,8 @@ impl RowFile {
             let row = line.trim();
             if !row.is_empty() {
                 let blanks = (line.len() - line.trim_start().len()) as u64;
-                read(&mut made, Place { offset: offset + blanks, length: row.len() as u32 }, row).map_err(broken)?;
+                read(&mut made, RowPosition { offset: offset + blanks, length: row.len() as u32 }, row)
+                    .map_err(broken)?;
             }
         }
         Ok((made, digest))
@@ -228,7 +229,7 @@ impl RowFile {
     }
 
     /// Reads a row again.
-    pub(super) fn row(&self, place: Place) -> Result<String, DatasetError> {
+    pub(super) fn row(&self, place: RowPosition) -> Result<String, DatasetError> {
         let bytes = self.bytes(place.offset, u64::from(place.length))?;
         String::from_utf8(bytes).map_err(|_| self.changed(place.offset))
     }

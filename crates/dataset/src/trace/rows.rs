@@ -8,7 +8,7 @@ use aiperf_plan::redact::RowSecrets;
 use aiperf_plan::{Synthesis, TimestampWindow, TracePlan};
 
 use super::entry::{Chat, Content, Entry, Mode, Session};
-use super::row_file::{Place, RowFile};
+use super::row_file::{RowFile, RowPosition};
 use super::{Format, Layout, blocks};
 use crate::error::DatasetError;
 
@@ -16,7 +16,7 @@ use crate::error::DatasetError;
 /// no longer needed is freed. A list is empty if no row has the property.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<RowPosition>,
     pub(super) modes: Vec<Mode>,
     /// NaN means none.
     pub(super) times_ms: Vec<f64>,
@@ -84,7 +84,7 @@ impl Rows {
         Ok((all, digest))
     }
 
-    fn add(&mut self, place: Place, entry: &Entry<'_>, noting: Noting) -> Result<(), String> {
+    fn add(&mut self, place: RowPosition, entry: &Entry<'_>, noting: Noting) -> Result<(), String> {
         let tokens = entry.input_tokens.unwrap_or(0);
         if let (Content::Made { hash_ids }, Some(size)) = (&entry.content, noting.block_size) {
             blocks::check_row(entry.input_tokens, hash_ids, size)?;

@@ -1,6 +1,6 @@
 //! Hooks: emptying servers' caches before a run, and switching their profilers on and off around its phases.
 
-use super::{Call, Method, Outcome, headers};
+use super::{Call, CallOutcome, Method, headers};
 use aiperf_plan::{BaseUrl, EndpointPlan, redact};
 use aiperf_types::{MonoNs, Nanos};
 
@@ -27,16 +27,16 @@ pub fn calls(endpoint: &EndpointPlan, path: &str) -> Vec<Call> {
     servers(&endpoint.urls).iter().map(call).collect()
 }
 
-pub fn is_success(outcome: Outcome<'_>) -> bool {
-    matches!(outcome, Outcome::Answered { status: 200..300, .. })
+pub fn is_success(outcome: CallOutcome<'_>) -> bool {
+    matches!(outcome, CallOutcome::Answered { status: 200..300, .. })
 }
 
 /// Why a call failed, for messages: never contains text of the server.
-pub fn failure(call: &Call, outcome: Outcome<'_>, reason: &str) -> String {
+pub fn failure(call: &Call, outcome: CallOutcome<'_>, reason: &str) -> String {
     let what = format!("control_plane {} {} failed", call.method.name(), redact::url(&call.url));
     match outcome {
-        Outcome::Answered { status, .. } => format!("{what} with status {status}"),
-        Outcome::Failed => format!("{what}: {reason}"),
+        CallOutcome::Answered { status, .. } => format!("{what} with status {status}"),
+        CallOutcome::Failed => format!("{what}: {reason}"),
     }
 }
 
@@ -70,13 +70,13 @@ impl Retries {
     }
 
     /// What follows from the end of a call.
-    pub fn ended(&mut self, outcome: Outcome<'_>, now: MonoNs) -> Next {
+    pub fn ended(&mut self, outcome: CallOutcome<'_>, now: MonoNs) -> Next {
         if is_success(outcome) {
             return Next::Done;
         }
         let may_pass = match outcome {
-            Outcome::Answered { status, .. } => PASSING.contains(&status),
-            Outcome::Failed => true,
+            CallOutcome::Answered { status, .. } => PASSING.contains(&status),
+            CallOutcome::Failed => true,
         };
         let at = now.plus(self.wait);
         if !may_pass || at > self.deadline {
@@ -91,15 +91,15 @@ impl Retries {
 mod tests {
     use super::*;
 
-    fn answered(status: u16) -> Outcome<'static> {
-        Outcome::Answered { status, body: b"secret" }
+    fn answered(status: u16) -> CallOutcome<'static> {
+        CallOutcome::Answered { status, body: b"secret" }
     }
 
     #[test]
     fn what_may_pass_is_tried_again_with_longer_and_longer_waits() {
         let mut retries = Retries::new(Nanos::from_millis(60_000), MonoNs(1));
         let (mut now, mut waits) = (MonoNs(1), Vec::new());
-        let outcomes = [answered(503), Outcome::Failed, answered(409)];
+        let outcomes = [answered(503), CallOutcome::Failed, answered(409)];
         for outcome in outcomes.into_iter().cycle() {
             match retries.ended(outcome, now) {
                 Next::Again { at } => {
@@ -137,6 +137,6 @@ mod tests {
             failure(&call, answered(500), ""),
             "control_plane POST http://h/r?api_key=<redacted> failed with status 500"
         );
-        assert!(failure(&call, Outcome::Failed, "timed out").ends_with("failed: timed out"));
+        assert!(failure(&call, CallOutcome::Failed, "timed out").ends_with("failed: timed out"));
     }
 }

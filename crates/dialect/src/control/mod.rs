@@ -38,7 +38,7 @@ impl Method {
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome<'a> {
+pub enum CallOutcome<'a> {
     Answered {
         status: u16,
         body: &'a [u8],

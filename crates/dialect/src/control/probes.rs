@@ -1,6 +1,6 @@
 //! Whether a server is ready: it lists the model, or it responds to a request of one token.
 
-use super::{Call, Method, Outcome, add, headers};
+use super::{Call, CallOutcome, Method, add, headers};
 use crate::kinds::{chat, dialect};
 use crate::request::url;
 use aiperf_plan::{BaseUrl, EndpointPlan, Readiness};
@@ -122,22 +122,22 @@ impl Waiting {
     }
 
     /// What follows from the end of a call.
-    pub fn ended(&mut self, outcome: Outcome<'_>, model: &str, now: MonoNs) -> Step {
+    pub fn ended(&mut self, outcome: CallOutcome<'_>, model: &str, now: MonoNs) -> Step {
         match (self.probe, outcome) {
-            (Probe::Models, Outcome::Answered { status: 200..300, .. }) if self.at_base => {
+            (Probe::Models, CallOutcome::Answered { status: 200..300, .. }) if self.at_base => {
                 return Step::Ready { doubtful: None };
             }
-            (Probe::Models, Outcome::Answered { status: 200, body }) if lists(body, model) => {
+            (Probe::Models, CallOutcome::Answered { status: 200, body }) if lists(body, model) => {
                 return Step::Ready { doubtful: None };
             }
-            (Probe::Models, Outcome::Answered { status: 404, .. }) if !self.at_base => {
+            (Probe::Models, CallOutcome::Answered { status: 404, .. }) if !self.at_base => {
                 let left = self.left(now);
                 if left > Nanos::ZERO {
                     self.at_base = true;
                     return Step::AskBase { timeout: self.timeout(left) };
                 }
             }
-            (Probe::Inference, Outcome::Answered { status, .. }) if status < 500 => {
+            (Probe::Inference, CallOutcome::Answered { status, .. }) if status < 500 => {
                 return Step::Ready { doubtful: (status >= 400).then_some(status) };
             }
             _ => {}
@@ -172,15 +172,15 @@ mod tests {
         Waiting::new(probe, readiness, at(0))
     }
 
-    fn answered(status: u16, body: &str) -> Outcome<'_> {
-        Outcome::Answered { status, body: body.as_bytes() }
+    fn answered(status: u16, body: &str) -> CallOutcome<'_> {
+        CallOutcome::Answered { status, body: body.as_bytes() }
     }
 
     #[test]
     fn a_server_is_asked_until_it_lists_the_model() {
         let mut waiting = waiting(Probe::Models);
         assert_eq!(waiting.go_on(at(0)), Step::Ask { timeout: seconds(6) });
-        assert_eq!(waiting.ended(Outcome::Failed, "m", at(0)), Step::Wait { until: at(6) });
+        assert_eq!(waiting.ended(CallOutcome::Failed, "m", at(0)), Step::Wait { until: at(6) });
         assert_eq!(waiting.go_on(at(6)), Step::Ask { timeout: seconds(6) });
         assert_eq!(waiting.ended(answered(200, r#"{"data":[{"id":"n"}]}"#), "m", at(7)), Step::Wait { until: at(13) });
         assert_eq!(waiting.go_on(at(15)), Step::Ask { timeout: seconds(5) });
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_below_500_is_ready_and_4xx_is_doubtful() {
+    fn a_response_below_500_is_ready_and_4xx_is_doubtful() {
         for (status, step) in [
             (200, Step::Ready { doubtful: None }),
             (401, Step::Ready { doubtful: Some(401) }),
@@ -216,7 +216,7 @@ mod tests {
     fn when_time_is_up_it_is_given_up() {
         let mut waiting = waiting(Probe::Inference);
         waiting.go_on(at(0));
-        assert_eq!(waiting.ended(Outcome::Failed, "m", at(18)), Step::Wait { until: at(20) });
+        assert_eq!(waiting.ended(CallOutcome::Failed, "m", at(18)), Step::Wait { until: at(20) });
         assert_eq!(waiting.go_on(at(20)), Step::GiveUp { attempts: 1 });
     }
 }

@@ -26,7 +26,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     Ok(frame)
 }
 
-fn results(answer: &Value) -> Option<Vec<Value>> {
-    let results = answer.get("results")?.as_array()?.iter().filter_map(Value::as_object);
+fn results(response: &Value) -> Option<Vec<Value>> {
+    let results = response.get("results")?.as_array()?.iter().filter_map(Value::as_object);
     Some(results.map(|result| json!({"index": result.get("index"), "score": result.get("relevance_score")})).collect())
 }

@@ -23,6 +23,6 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
     Ok(frame)
 }
 
-fn ranked(answer: &Value) -> Option<Vec<Value>> {
-    rankings::objects(if answer.is_array() { Some(answer) } else { answer.get("results") })
+fn ranked(response: &Value) -> Option<Vec<Value>> {
+    rankings::objects(if response.is_array() { Some(response) } else { response.get("results") })
 }

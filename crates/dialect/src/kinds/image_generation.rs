@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_without_an_image_has_no_content() {
+    fn a_response_without_an_image_has_no_content() {
         for json in
             [r#"{"data":[]}"#, r#"{"data":null}"#, r#"{"data":[{}]}"#, r#"{"b64_json":null}"#, r#"{"data":[1]}"#]
         {

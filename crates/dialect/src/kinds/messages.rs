@@ -228,7 +228,7 @@ struct OpenBlock {
 
 /// The parts of an event that later turns need.
 #[derive(Deserialize)]
-struct Kept<'a> {
+struct CapturedEvent<'a> {
     #[serde(rename = "type", default, borrow)]
     kind: Str<'a>,
     #[serde(default)]
@@ -262,7 +262,7 @@ impl Capture for MessagesCapture {
         if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"content\"").is_none() {
             return;
         }
-        let Some(event) = json::object::<Kept<'_>>(text) else { return };
+        let Some(event) = json::object::<CapturedEvent<'_>>(text) else { return };
         let index = event.index.0.unwrap_or_default();
         match event.kind.kind() {
             Some("message") => {

@@ -12,7 +12,7 @@ pub const DIALECT: Dialect = Dialect {
     inputs: inputs::of_query,
     ignores_max_tokens: true,
     ..Dialect::new(EndpointKind::NimRankings, frame, |_| {
-        Box::new(Stateless(|json, _| rankings::read(json, |answer| rankings::objects(answer.get("rankings")))))
+        Box::new(Stateless(|json, _| rankings::read(json, |response| rankings::objects(response.get("rankings")))))
     })
 };
 

@@ -191,13 +191,13 @@ struct Part<'a> {
 }
 
 /// The position of a text in a response: the output, and the content in it.
-type Place = (Index, Index);
+type PartIndex = (Index, Index);
 
 /// Remembers which texts arrived piece by piece: they are repeated whole.
 #[derive(Default)]
 struct ResponsesReader {
-    streamed: HashSet<Place>,
-    last: Option<Place>,
+    streamed: HashSet<PartIndex>,
+    last: Option<PartIndex>,
 }
 
 impl Reader for ResponsesReader {
@@ -321,17 +321,17 @@ struct ResponsesCapture {
 
 /// The parts of an event that later turns need.
 #[derive(Deserialize)]
-struct Kept<'a> {
+struct CapturedEvent<'a> {
     #[serde(rename = "type", default, borrow)]
     kind: Str<'a>,
     #[serde(default, borrow)]
     item: Option<&'a RawValue>,
     #[serde(default, borrow)]
-    response: Object<KeptResponse<'a>>,
+    response: Object<CapturedResponse<'a>>,
 }
 
 #[derive(Deserialize)]
-struct KeptResponse<'a> {
+struct CapturedResponse<'a> {
     #[serde(default, borrow)]
     object: Str<'a>,
     #[serde(default, borrow)]
@@ -352,7 +352,7 @@ impl ResponsesCapture {
         Self { text, items, has_failed: false, is_kept, id: None, is_id_void: false }
     }
 
-    fn take_id(&mut self, response: &KeptResponse<'_>) {
+    fn take_id(&mut self, response: &CapturedResponse<'_>) {
         self.is_id_void |= ["failed", "cancelled", "incomplete"].iter().any(|status| response.status.is(status));
         let is_stored = || is_truthy(response.store.and_then(|store| json::read(store.get())).as_ref());
         if let Some(id) = &response.id.0
@@ -362,7 +362,7 @@ impl ResponsesCapture {
         }
     }
 
-    fn take_output(&mut self, response: &KeptResponse<'_>) {
+    fn take_output(&mut self, response: &CapturedResponse<'_>) {
         let output = response.output.and_then(|output| json::read::<Value>(output.get()));
         if let Some(Value::Array(items)) = output {
             self.items[0].extend(items.into_iter().filter(Value::is_object));
@@ -377,7 +377,7 @@ impl Capture for ResponsesCapture {
         if matches!(piece.data, Some(Data::Text(_))) && memmem::find(text.as_bytes(), b"\"response\"").is_none() {
             return;
         }
-        let Some(event) = json::object::<Kept<'_>>(text) else { return };
+        let Some(event) = json::object::<CapturedEvent<'_>>(text) else { return };
         match event.kind.0.as_deref() {
             Some("response.failed" | "response.cancelled" | "response.incomplete" | "response.error" | "error") => {
                 (self.has_failed, self.is_id_void) = (true, true);
@@ -400,7 +400,7 @@ impl Capture for ResponsesCapture {
                 }
             }
             (None, None) => {
-                let Some(response) = json::object::<KeptResponse<'_>>(text) else { return };
+                let Some(response) = json::object::<CapturedResponse<'_>>(text) else { return };
                 self.take_id(&response);
                 if response.object.is("response") {
                     self.take_output(&response);
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_of_an_answer_cut_short_is_read() {
+    fn usage_of_a_response_cut_short_is_read() {
         let usage = json!({"output_tokens": 5});
         for kind in ["response.completed", "response.incomplete"] {
             let pieces = read(&[json!({"type": kind, "response": {"usage": usage}})]);
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_is_kept_once_and_in_the_order_of_the_whole_answer() {
+    fn an_item_is_kept_once_and_in_the_order_of_the_whole_response() {
         let (a, b) = (json!({"type": "message", "id": "a"}), json!({"type": "function_call", "call_id": "b"}));
         let (c, d) = (json!({"type": "x", "v": {"p": 1, "q": 2}}), json!({"v": {"q": 2, "p": 1}, "type": "x"}));
         let done = |item: &Value| json!({"type": "response.output_item.done", "item": item});
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_answer_that_was_kept_and_did_not_fail_can_be_gone_on_from() {
+    fn only_a_response_that_was_kept_and_did_not_fail_can_be_gone_on_from() {
         let store = |value: Value| {
             let extra = Map::from_iter([("store".to_owned(), value)]);
             let plan = aiperf_plan::EndpointPlan { extra, ..endpoint(EndpointKind::Responses) };

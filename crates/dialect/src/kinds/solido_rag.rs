@@ -27,7 +27,7 @@ fn frame(request: &Request<'_>) -> Result<Frame, DialectError> {
 }
 
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct RagResponse<'a> {
     #[serde(default, borrow)]
     content: Cow<'a, str>,
     #[serde(default)]
@@ -37,8 +37,8 @@ struct Answer<'a> {
 }
 
 fn read(json: &str) -> Option<Piece<'_>> {
-    match json::object::<Answer<'_>>(json) {
-        Some(Answer { content, sources, error: None }) => Some(piece(content, sources)),
+    match json::object::<RagResponse<'_>>(json) {
+        Some(RagResponse { content, sources, error: None }) => Some(piece(content, sources)),
         _ => read_tree(json),
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_its_content_with_sources_as_they_are() {
+    fn a_response_is_its_content_with_sources_as_they_are() {
         let piece = read(r#"{"content":"a \"b\"","sources":{"d":1}}"#).unwrap();
         assert_eq!((piece.data, piece.sources), (Some(Data::Text("a \"b\"".into())), Some(json!({"d": 1}))));
         for json in [r#"{"content":"","sources":[1]}"#, r#"{"content":5}"#, r#"{"sources":[1]}"#] {

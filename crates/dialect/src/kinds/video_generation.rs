@@ -59,17 +59,17 @@ fn read(text: &str) -> Option<Piece<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Answer;
+    use crate::ResponseParser;
     use crate::testing::api;
     use aiperf_types::MonoNs;
 
     #[test]
     fn a_video_that_was_fetched_is_content_at_the_end_of_the_fetch() {
-        let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
-        answer.feed_body(br#"{"id":"v","status":"queued"}"#, MonoNs(2));
-        answer.feed_body(br#"{"id":"v","status":"completed","inference_time_s":1.5}"#, MonoNs(3));
-        answer.arrived(MonoNs(4));
-        let parsed = answer.finish();
+        let mut parser = ResponseParser::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
+        parser.feed_body(br#"{"id":"v","status":"queued"}"#, MonoNs(2));
+        parser.feed_body(br#"{"id":"v","status":"completed","inference_time_s":1.5}"#, MonoNs(3));
+        parser.arrived(MonoNs(4));
+        let parsed = parser.finish();
         assert_eq!(parsed.content.iter().map(|mark| mark.at.0).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!(parsed.video.and_then(|video| video.inference_seconds), Some(1.5));
     }
@@ -77,11 +77,11 @@ mod tests {
     #[test]
     fn what_no_video_can_have_taken_is_left_out() {
         let facts = |value: &str| {
-            let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
+            let mut parser = ResponseParser::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
             let job =
                 format!(r#"{{"id":"v","status":"completed","inference_time_s":{value},"peak_memory_mb":{value}}}"#);
-            answer.feed_body(job.as_bytes(), MonoNs(2));
-            let video = answer.finish().video.unwrap_or_default();
+            parser.feed_body(job.as_bytes(), MonoNs(2));
+            let video = parser.finish().video.unwrap_or_default();
             (video.inference_seconds, video.peak_memory_mb)
         };
         for value in ["-1", "-0.001", "1e10", "1e300", "\"nan\"", "null", "[]"] {

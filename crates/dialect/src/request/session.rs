@@ -252,7 +252,7 @@ impl Session {
             && self.api.looks_back()
     }
 
-    /// The server knows its answer to the turn before by this id.
+    /// The server knows its response to the turn before by this id.
     pub fn continue_from(&mut self, response_id: Option<String>) {
         self.response_id = response_id.filter(|id| !id.is_empty());
     }
@@ -420,8 +420,8 @@ mod tests {
             let mut session = Session::new(Arc::new(Api::new(&endpoint, "m").unwrap()), conversation.into());
             for turn in 0..2 {
                 session.ask(turn).unwrap();
-                let answer = Turn { role: Some("assistant".into()), ..Turn::text("a") };
-                session.take(Reply { turn: Some(answer), response_id: None }).unwrap();
+                let reply = Turn { role: Some("assistant".into()), ..Turn::text("a") };
+                session.take(Reply { turn: Some(reply), response_id: None }).unwrap();
             }
             session.added.len()
         };

@@ -5,11 +5,11 @@
 //! - [`capture`]: what they provide for later turns
 //! - [`usage`]: every vendor's names for token counts; [`spec_decode`]: the server's data on speculative decoding
 //! - `shape`: the form of a message around its text; [`known`]: messages known from earlier responses
-//! - [`answer`]: an exchange's responses folded into one parsed response
+//! - [`parser`]: an exchange's responses folded into one parsed response
 
-pub mod answer;
 pub mod capture;
 pub mod known;
+pub mod parser;
 pub mod reader;
 mod shape;
 pub mod spec_decode;

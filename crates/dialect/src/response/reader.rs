@@ -229,9 +229,9 @@ static ERROR_NAMES: LazyLock<[memmem::Finder<'static>; 7]> = LazyLock::new(|| {
 
 /// An error that is the whole response, to be asked of one without content: `{"object":"error","message":…}`, as vLLM,
 /// SGLang and TensorRT-LLM write it, `{"code":500,"message":…}` or `{"status_code":500,"message":…}`, as proxies do,
-/// `{"errors":…}`, `{"Error":…}`, `{"status":"error"}`, `{"detail":…}`, as FastAPI does, `{"error_code":…,"error_msg":…}`,
-/// as Baidu does, `{"internalServerException":…}`, as Bedrock does, a [`problem`], or a list of one error. Of a chunk
-/// with choices only [`attached_error`] counts.
+/// `{"errors":…}`, `{"Error":…}`, `{"status":"error"}`, `{"detail":…}`, as FastAPI does,
+/// `{"error_code":…,"error_msg":…}`, as Baidu does, `{"internalServerException":…}`, as Bedrock does, a [`problem`], or
+/// a list of one error. Of a chunk with choices only [`attached_error`] counts.
 pub(crate) fn bare_error(json: &str) -> Option<ResponseError> {
     if !ERROR_NAMES.iter().any(|name| name.find(json.as_bytes()).is_some()) {
         return None;
@@ -432,9 +432,9 @@ pub(crate) fn given_up_by(member: &str, finish_reason: &Value) -> Option<Respons
 /// The same for a response of any form: its own `meta_info` and `details`, and those of its choices or of a list of
 /// responses.
 pub(crate) fn given_up_in(value: &Value) -> Option<ResponseError> {
-    let answers = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let responses = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     let choices = value.get("choices").and_then(Value::as_array).into_iter().flatten();
-    let details = answers.iter().flat_map(|answer| [answer.get("meta_info"), answer.get("details")]).flatten();
+    let details = responses.iter().flat_map(|response| [response.get("meta_info"), response.get("details")]).flatten();
     choices.chain(details).find_map(|part| given_up(part.get("finish_reason")?))
 }
 
@@ -623,7 +623,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_the_server_gave_up_is_an_error() {
+    fn a_response_that_the_server_gave_up_is_an_error() {
         for reason in ["aborted", "Cancelled", "failed", "ERROR", "network_error", "insufficient_system_resource"] {
             let message = format!("the response ended with finish_reason '{reason}'");
             assert_eq!(given_up(&reason.into()), reported(None, &message));

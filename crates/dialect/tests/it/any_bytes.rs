@@ -1,6 +1,6 @@
-//! Whatever servers send, in whatever pieces: nothing panics, and an answer is the same however it came.
+//! Whatever servers send, in whatever pieces: nothing panics, and a response is the same however it came.
 
-use aiperf_dialect::{Answer, Api};
+use aiperf_dialect::{Api, ResponseParser};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_types::{EndpointKind, MonoNs};
 use proptest::prelude::*;
@@ -77,19 +77,19 @@ fn api(kind: EndpointKind) -> Api {
 /// All that was read of a stream.
 fn streamed<'a>(kind: EndpointKind, reads: impl IntoIterator<Item = &'a [u8]>) -> String {
     let api = api(kind);
-    let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
-    if reads.into_iter().all(|bytes| answer.feed_stream(bytes, MonoNs(2))) {
-        answer.end_stream(MonoNs(2));
+    let mut parser = ResponseParser::new(&api, MonoNs(1)).capturing(&api);
+    if reads.into_iter().all(|bytes| parser.feed_stream(bytes, MonoNs(2))) {
+        parser.end_stream(MonoNs(2));
     }
-    format!("{:?}", answer.finish())
+    format!("{:?}", parser.finish())
 }
 
 /// All that was read of a body. An error may show it as it was written.
 fn whole(kind: EndpointKind, body: &[u8]) -> String {
     let api = api(kind);
-    let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
-    answer.feed_body(body, MonoNs(2));
-    let mut parsed = answer.finish();
+    let mut parser = ResponseParser::new(&api, MonoNs(1)).capturing(&api);
+    parser.feed_body(body, MonoNs(2));
+    let mut parsed = parser.finish();
     let error = parsed.error.take().map(|error| (error.code, error.kind));
     format!("{parsed:?} {error:?}")
 }
@@ -98,8 +98,8 @@ fn kind(is_wanted: fn(&EndpointKind) -> bool) -> impl Strategy<Value = EndpointK
     prop::sample::select(EndpointKind::ALL.iter().copied().filter(is_wanted).collect::<Vec<_>>())
 }
 
-/// JSON that looks like answers.
-fn answer() -> impl Strategy<Value = Value> {
+/// JSON that looks like responses.
+fn response_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -122,7 +122,7 @@ fn answer() -> impl Strategy<Value = Value> {
 fn fragment() -> impl Strategy<Value = Vec<u8>> {
     let event = (
         prop::sample::select(vec!["", "event: x\n", "event: x\r\n", ": ping\n", "id: 1\n"]),
-        prop_oneof![2 => prop::sample::select(EVENTS).prop_map(str::to_owned), 1 => answer().prop_map(|json| json.to_string())],
+        prop_oneof![2 => prop::sample::select(EVENTS).prop_map(str::to_owned), 1 => response_json().prop_map(|json| json.to_string())],
         prop::sample::select(vec!["\n\n", "\r\n\r\n", "\r\r", "\n"]),
     );
     prop_oneof![
@@ -158,12 +158,12 @@ proptest! {
     }
 
     #[test]
-    fn a_body_means_the_same_however_it_is_written(kind in kind(|kind| !TAKE_ANY_TEXT.contains(kind)), answer in answer()) {
-        let compact = whole(kind, answer.to_string().as_bytes());
-        prop_assert_eq!(&whole(kind, format!("\u{feff}{answer:#}\n").as_bytes()), &compact);
+    fn a_body_means_the_same_however_it_is_written(kind in kind(|kind| !TAKE_ANY_TEXT.contains(kind)), response in response_json()) {
+        let compact = whole(kind, response.to_string().as_bytes());
+        prop_assert_eq!(&whole(kind, format!("\u{feff}{response:#}\n").as_bytes()), &compact);
         // A member that is there twice is read by way of a tree.
-        if let Value::Object(members) = &answer && !members.is_empty() && !members.contains_key("error") {
-            let twice = format!("{{\"error\":1,\"error\":null,{}", &answer.to_string()[1..]);
+        if let Value::Object(members) = &response && !members.is_empty() && !members.contains_key("error") {
+            let twice = format!("{{\"error\":1,\"error\":null,{}", &response.to_string()[1..]);
             prop_assert_eq!(&whole(kind, twice.as_bytes()), &compact);
         }
     }

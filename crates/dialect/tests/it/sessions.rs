@@ -16,12 +16,12 @@ fn conversation(mode: ContextMode, turns: Vec<Turn>) -> Conversation {
     Conversation { turns, context_mode: Some(mode), ..Conversation::default() }
 }
 
-fn answer_turn(text: &str) -> Turn {
+fn assistant_turn(text: &str) -> Turn {
     Turn { role: Some("assistant".into()), ..Turn::text(text) }
 }
 
 fn reply(text: &str) -> Reply {
-    Reply { turn: Some(answer_turn(text)), response_id: None }
+    Reply { turn: Some(assistant_turn(text)), response_id: None }
 }
 
 fn body(request: &EncodedRequest) -> Value {
@@ -37,7 +37,7 @@ fn messages(request: &EncodedRequest) -> String {
 }
 
 #[test]
-fn each_turn_carries_those_before_it_with_their_answers() {
+fn each_turn_carries_those_before_it_with_their_responses() {
     let turns = vec![Turn::text("1"), Turn::text("2"), Turn::text("3")];
     let talk = conversation(ContextMode::DeltasWithoutResponses, turns);
     let mut session = Session::new(api(EndpointKind::Chat), talk.into());
@@ -69,8 +69,8 @@ fn a_body_has_as_memory_of_its_own_what_is_new_in_it() {
 }
 
 #[test]
-fn answers_that_a_dataset_holds_are_not_taken_from_the_server() {
-    let turns = vec![Turn::text("1"), answer_turn("a"), Turn::text("2")];
+fn responses_that_a_dataset_holds_are_not_taken_from_the_server() {
+    let turns = vec![Turn::text("1"), assistant_turn("a"), Turn::text("2")];
     let talk = conversation(ContextMode::DeltasWithResponses, turns);
     let mut session = Session::new(api(EndpointKind::Chat), talk.into());
     assert_eq!(messages(&session.ask(0).unwrap()), "u:1");
@@ -149,7 +149,7 @@ fn what_a_server_has_kept_is_not_sent_again() {
     let third = session.ask(2).unwrap();
     assert_eq!(body(&third).get("previous_response_id"), None, "a new beginning goes on from nothing");
     assert_eq!(messages(&third), "u:1 a:a u:2 a:a u:3");
-    // An answer that was not kept cannot be gone on from.
+    // A response that was not kept cannot be gone on from.
     session.take(Reply { response_id: Some(String::new()), ..reply("b") }).unwrap();
     assert_eq!(messages(&session.ask(3).unwrap()), "u:1 a:a u:2 a:a u:3 a:b u:4");
 }
@@ -186,7 +186,7 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
-    /// The same conversation with its answers as turns of its own, put together at once.
+    /// The same conversation with its responses as turns of its own, put together at once.
     #[test]
     fn a_body_grown_turn_by_turn_is_the_body_made_from_scratch(
         kind in prop::sample::select(KINDS.to_vec()),
@@ -202,15 +202,15 @@ proptest! {
         let asked: Vec<Turn> = turns.iter().map(|(turn, _)| turn.clone()).collect();
         let mut session = Session::new(api(kind), of(ContextMode::DeltasWithoutResponses, asked).into());
         let mut written = Vec::new();
-        for (at, (turn, answer)) in turns.iter().enumerate() {
+        for (at, (turn, reply_text)) in turns.iter().enumerate() {
             written.push(turn.clone());
             let grown = session.ask(at).unwrap();
             let all = of(ContextMode::DeltasWithResponses, written.clone());
             let scratch = Session::new(api(kind), all.into()).ask(written.len() - 1).unwrap();
             prop_assert_eq!(grown.body.joined(), scratch.body.joined());
             prop_assert!(serde_json::from_slice::<Value>(&grown.body.joined()).is_ok());
-            written.extend(answer.as_deref().map(answer_turn));
-            session.take(answer.as_deref().map_or_else(Reply::default, reply)).unwrap();
+            written.extend(reply_text.as_deref().map(assistant_turn));
+            session.take(reply_text.as_deref().map_or_else(Reply::default, reply)).unwrap();
         }
     }
 
@@ -368,7 +368,7 @@ fn template(template: &str) -> Arc<Api> {
 }
 
 #[test]
-fn only_what_goes_on_from_answers_wants_them() {
+fn only_what_goes_on_from_responses_wants_them() {
     let wants = |api: Arc<Api>| {
         let talk = conversation(ContextMode::DeltasWithoutResponses, vec![Turn::text("1"), Turn::text("2")]);
         let mut session = Session::new(api, talk.into());

@@ -34,7 +34,7 @@ impl FailureReports {
             return;
         }
         if run.failed > 0 {
-            tell(&self.conductor, phase, run);
+            send_run(&self.conductor, phase, run);
         }
         run.answered += 1;
     }
@@ -43,13 +43,13 @@ impl FailureReports {
     pub(crate) fn flush(&mut self) {
         for (phase, run) in self.runs.iter_mut().enumerate() {
             if let Some(run) = run.as_mut().filter(|run| run.answered + run.failed > 0) {
-                tell(&self.conductor, phase, run);
+                send_run(&self.conductor, phase, run);
             }
         }
     }
 }
 
-fn tell(conductor: &UnboundedSender<Event>, phase: usize, run: &mut Run) {
+fn send_run(conductor: &UnboundedSender<Event>, phase: usize, run: &mut Run) {
     let Run { answered, failed } = std::mem::take(run);
     // If the run could not continue, there is no receiver any more.
     let _ = conductor.send(Event::Recorded { phase: PhaseIndex(phase as u16), answered, failed });

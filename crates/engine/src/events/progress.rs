@@ -61,20 +61,20 @@ impl RecordReports {
     }
 
     /// Sends the reports that are due for incomplete phases.
-    pub(crate) fn tell(&mut self, now: MonoNs, incomplete: impl Iterator<Item = usize>) {
+    pub(crate) fn report(&mut self, now: MonoNs, incomplete: impl Iterator<Item = usize>) {
         if self.next.is_none_or(|next| now < next) {
             return;
         }
-        let mut told = false;
+        let mut has_reported = false;
         for at in incomplete {
             let PhaseTrack { started, requests_done, .. } = &self.reports.tracks[at];
             if let (Some(started), Some(done)) = (started.get(), requests_done.get()) {
                 let counts = self.reports.queue.with_failures(at, done.counts);
                 self.reports.emit(at, counts, PhaseStage::Processing, now.since(*started));
-                told = true;
+                has_reported = true;
             }
         }
-        if told {
+        if has_reported {
             self.next = Some(now.plus(PROGRESS_EVERY));
         }
     }
@@ -108,7 +108,7 @@ impl ProgressReports {
     }
 
     /// Sends the reports that are due for the running phases, in the order of their starts.
-    pub(crate) fn tell<'a>(
+    pub(crate) fn report<'a>(
         &mut self,
         now: MonoNs,
         running: impl Iterator<Item = (PhaseIndex, &'a PhaseProgress, PhaseState, MonoNs)>,
@@ -174,8 +174,8 @@ mod tests {
         (ProgressReports::new(line_every, reports), heard)
     }
 
-    fn told(heard: Subscription) -> Vec<Arc<Progress>> {
-        let progress = |event| if let RunEvent::Progress(told) = event { Some(told) } else { None };
+    fn reported(heard: Subscription) -> Vec<Arc<Progress>> {
+        let progress = |event| if let RunEvent::Progress(progress) = event { Some(progress) } else { None };
         heard.filter_map(progress).collect()
     }
 
@@ -191,11 +191,11 @@ mod tests {
         assert_eq!(reports.next_deadline(), None);
         reports.note_start(PhaseKind::Warmup, at(1));
         for seconds in [1, 30, 31, 40, 61] {
-            reports.tell(at(seconds), warm_up());
+            reports.report(at(seconds), warm_up());
         }
         assert_eq!(reports.next_deadline(), Some(at(91)));
         let profiling = [(PhaseIndex(1), &counts, PhaseState::Sending, at(62))];
-        reports.tell(at(91), profiling.into_iter());
+        reports.report(at(91), profiling.into_iter());
         assert_eq!(reports.next_deadline(), None, "the warm-up is over");
         drop(reports);
         let lines: Vec<String> = heard
@@ -223,12 +223,15 @@ mod tests {
         let (one, two) = (PhaseProgress { sent: 9, ..PhaseProgress::default() }, PhaseProgress::default());
         let running =
             [(PhaseIndex(1), &one, PhaseState::Draining, at(1)), (PhaseIndex(2), &two, PhaseState::Sending, at(3))];
-        reports.tell(at(4), running.into_iter());
-        reports.tell(at(4), running.into_iter());
+        reports.report(at(4), running.into_iter());
+        reports.report(at(4), running.into_iter());
         drop(reports);
-        let told = told(heard);
-        let told: Vec<_> = told.iter().map(|told| (told.phase.index, told.elapsed.0 / SECOND.0, told.stage)).collect();
-        assert_eq!(told, [(1, 3, PhaseStage::Draining), (2, 1, PhaseStage::Sending)]);
+        let reported = reported(heard);
+        let reported: Vec<_> = reported
+            .iter()
+            .map(|progress| (progress.phase.index, progress.elapsed.0 / SECOND.0, progress.stage))
+            .collect();
+        assert_eq!(reported, [(1, 3, PhaseStage::Draining), (2, 1, PhaseStage::Sending)]);
     }
 
     #[test]
@@ -238,14 +241,16 @@ mod tests {
         let (tracks, queue) = (reports.tracks.clone(), reports.queue.clone());
         let mut reports = RecordReports::new(reports);
         let mut heard_at = |seconds: u64, reports: &mut RecordReports| {
-            reports.tell(at(seconds), 0..3);
+            reports.report(at(seconds), 0..3);
             reports.reports.events.say(LogLevel::Info, "that is all");
             let until = |event: &RunEvent| !matches!(event, RunEvent::Message(_));
-            let told = heard.by_ref().take_while(until).filter_map(|event| match event {
-                RunEvent::Progress(told) => Some((told.phase.index, told.stage, told.counts.sent, told.records)),
+            let reported = heard.by_ref().take_while(until).filter_map(|event| match event {
+                RunEvent::Progress(progress) => {
+                    Some((progress.phase.index, progress.stage, progress.counts.sent, progress.records))
+                }
                 _ => None,
             });
-            told.collect::<Vec<_>>()
+            reported.collect::<Vec<_>>()
         };
         for (phase, sent) in [(0, 5), (1, 7)] {
             tracks[phase].started.set(at(1)).unwrap();

@@ -4,7 +4,7 @@
 use crate::events::Events;
 use crate::events::failure_reports::FailureReports;
 use crate::events::phases::PhaseTrack;
-use crate::queue::Finished;
+use crate::queue::FinishedExchange;
 use aiperf_metrics::{BaseValue, RecordMetrics};
 use aiperf_plan::Plan;
 use aiperf_types::{Exchange, LogLevel, Measured, MonoNs, RequestError, TokenCounts};
@@ -66,7 +66,7 @@ impl RequestWatch {
     }
 
     /// Watches some requests; `failures` holds those of them that failed, by their index.
-    pub(crate) fn see(&mut self, exchanges: &[Finished], failures: &[(usize, RequestError)], events: &Events) {
+    pub(crate) fn see(&mut self, exchanges: &[FinishedExchange], failures: &[(usize, RequestError)], events: &Events) {
         let mut failures = failures.iter().peekable();
         for (at, exchange) in exchanges.iter().enumerate() {
             let error = failures.next_if(|(place, _)| *place == at).map(|(_, error)| error);
@@ -74,7 +74,7 @@ impl RequestWatch {
                 events.say(LogLevel::Trace, self.life(exchange, error));
             }
             if let Some(error) = error {
-                self.tell(exchange, error, events);
+                self.report(exchange, error, events);
             }
             if let Some(failures) = self.failures.as_mut().filter(|_| !exchange.was_cut_off()) {
                 failures.add(usize::from(exchange.tag.phase.0), error.is_some());
@@ -93,7 +93,7 @@ impl RequestWatch {
         }
     }
 
-    fn tell(&mut self, exchange: &Exchange, error: &RequestError, events: &Events) {
+    fn report(&mut self, exchange: &Exchange, error: &RequestError, events: &Events) {
         let kind = (error.code, error.kind.clone());
         if self.logged.len() >= KINDS_LOGGED && !self.logged.contains_key(&kind) {
             return;

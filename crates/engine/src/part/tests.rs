@@ -81,10 +81,10 @@ fn quality<'a>(requests: impl Iterator<Item = &'a &'a Request>) -> Quality {
 }
 
 /// The results of an engine that had sent these requests.
-fn outcome(metrics: &Metrics, requests: &[&Request]) -> Outcome {
+fn outcome(metrics: &Metrics, requests: &[&Request]) -> EngineOutcome {
     let phases = (0..KINDS.len()).filter_map(|index| phase(metrics, index, requests)).collect();
     let lost = requests.iter().filter(|request| request.error == Some(501)).count() as u64;
-    Outcome {
+    EngineOutcome {
         phases,
         overlapping: vec![(PhaseKind::Profiling, SweepLine::new(None))],
         conduct: Conduct::default(),

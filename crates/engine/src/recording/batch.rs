@@ -2,23 +2,23 @@
 //! it.
 
 use crate::events::request_watch::OddLength;
-use crate::queue::Finished;
+use crate::queue::FinishedExchange;
 use crate::recording::looks::Values;
 use aiperf_transport::BufferReturn;
 use aiperf_types::RequestError;
 use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
 use std::sync::{Arc, OnceLock};
 
-/// Some exchanges in order of completion, computed together. Its buffers go back to the workers when the last who holds
-/// it lets go.
+/// Some exchanges, in order of completion, whose records are computed together. When the last reference is dropped, the
+/// buffers return to the workers.
 pub(crate) struct Batch {
     pub(crate) number: u64,
-    pub(crate) exchanges: Vec<Finished>,
-    /// What they count in the budget.
+    pub(crate) exchanges: Vec<FinishedExchange>,
+    /// Their bytes in the queue's budget.
     pub(crate) bytes: usize,
-    /// Their records, once the record thread it was handed to is done.
-    pub(crate) computed: OnceLock<Computed>,
-    /// Whose records count: see [`Batch::claim`].
+    /// Their records; set by the record thread that has the batch.
+    pub(crate) computed: OnceLock<BatchRecords>,
+    /// The claimant whose records count: see [`Batch::claim`].
     claimed_by: AtomicU8,
     buffers: Arc<[BufferReturn]>,
 }
@@ -26,21 +26,21 @@ pub(crate) struct Batch {
 /// Who may compute a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claimant {
-    /// The record thread it was handed to.
+    /// The record thread that has the batch.
     RecordThread = 1,
-    /// The coordinator, when that thread gets no core.
+    /// The coordinator, if that thread gets no core.
     Coordinator = 2,
 }
 
 const UNCLAIMED: u8 = 0;
 
 impl Batch {
-    pub(crate) fn new(number: u64, exchanges: Vec<Finished>, buffers: Arc<[BufferReturn]>) -> Self {
-        let bytes = exchanges.iter().map(Finished::held).sum();
+    pub(crate) fn new(number: u64, exchanges: Vec<FinishedExchange>, buffers: Arc<[BufferReturn]>) -> Self {
+        let bytes = exchanges.iter().map(FinishedExchange::held).sum();
         Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
     }
 
-    /// Claims the batch; `false` when the other one was first. Only the claimant's records are counted.
+    /// Claims the batch. Returns `false` if the other claimant was first. Only the claimant's records count.
     pub(crate) fn claim(&self, by: Claimant) -> bool {
         self.claimed_by.compare_exchange(UNCLAIMED, by as u8, AcqRel, Acquire).is_ok()
     }
@@ -53,7 +53,7 @@ impl Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         let mut by_worker: Vec<Vec<_>> = self.buffers.iter().map(|_| Vec::new()).collect();
-        for Finished { exchange, .. } in self.exchanges.drain(..) {
+        for FinishedExchange { exchange, .. } in self.exchanges.drain(..) {
             by_worker[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
         }
         for (buffers, spent) in self.buffers.iter().zip(&mut by_worker).filter(|(_, spent)| !spent.is_empty()) {
@@ -62,15 +62,15 @@ impl Drop for Batch {
     }
 }
 
-/// The records of a batch; empty if they could not be computed.
+/// The records of a batch. Empty if they could not be computed.
 #[derive(Default)]
-pub(crate) struct Computed {
+pub(crate) struct BatchRecords {
     pub(crate) encoded: Encoded,
-    /// The requests that failed, by their place in the batch; without those that the run itself cut off.
+    /// The failed requests, by their index in the batch, without those that the run itself cut off.
     pub(crate) failures: Vec<(usize, RequestError)>,
-    /// Those whose answer is not as long as was asked for.
+    /// The responses that do not have the requested length.
     pub(crate) odd_lengths: Vec<OddLength>,
-    /// Values that may end a phase; empty unless the plan wants that.
+    /// Values that may end a phase; empty unless the plan has `--until`.
     pub(crate) values: Vec<Values>,
 }
 

@@ -1,22 +1,21 @@
-//! The thread between the workers and the record threads: it hands out finished exchanges, hands the records to their
-//! sinks in order of completion, and asks for running statistics.
+//! The thread between the workers and the record threads. It gives finished exchanges to record threads, gives the
+//! records to the sinks in order of completion, and requests running statistics.
 //!
-//! It runs at normal priority and waits for nobody, no file either: each sink is written by a thread of its own. Record
-//! threads may get no core at all on a busy machine; then it computes what has waited for too long itself, also what it
-//! handed out and did not get back. So a record is on disk within a second of its request's end whatever the record
-//! threads do.
+//! It runs at normal priority and never blocks on another thread or on a file: each sink has a thread of its own. On a
+//! busy machine, record threads may get no core at all. Then the coordinator computes the batches that have waited for
+//! too long, even if a record thread has them. So a record is on disk within a second of the end of its request.
 
 use crate::events::Events;
 use crate::events::phases::PhaseTrack;
 use crate::events::progress::{PhaseReports, RecordReports};
 use crate::events::request_watch::RequestWatch;
 use crate::lanes::Arrivals;
-use crate::queue::{Finished, Queue, Queued};
-use crate::recording::batch::{Batch, Claimant, Computed};
+use crate::queue::{FinishedExchange, Queue, Queued};
+use crate::recording::batch::{Batch, BatchRecords, Claimant};
 use crate::recording::live_judge::LiveJudge;
 use crate::recording::looks::Looks;
 use crate::recording::record_thread::Mailboxes;
-use crate::recording::recorder::{Findings, Recorder, Running};
+use crate::recording::recorder::{RecordTotals, Recorder, RunningStats};
 use crate::recording::sampler::{self, Sampler};
 use crate::recording::sinks::{Handed, OrderedSinks, Ready, SinkFailure, StallNews};
 use aiperf_metrics::{Live, SinkStall, Summary};
@@ -27,15 +26,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Exchanges in a batch: few, so that a thread that gets no core holds few back.
+/// Exchanges in a batch. They are few, so that a thread without a core delays few.
 const BATCH: usize = 16;
-/// Batches that a record thread may have at a time: what it computes between two looks of the coordinator, and some
-/// more.
+/// The most batches that a record thread has at a time: a few more than it computes between two rounds of the
+/// coordinator.
 const MOST_HANDED: usize = 8;
-/// What has waited for this long to be handed out, or to come back, is computed here. Both and the time until the next
-/// flush are well under a second.
+/// The coordinator computes a batch itself if it has waited for this long, before or after it was given to a record
+/// thread. Both waits and the time until the next flush together are well under a second.
 const PATIENCE: Nanos = Nanos(250_000_000);
-/// How long to sleep when there is nothing to do: while requests are sent, and afterwards.
+/// The sleeps of an idle coordinator: while requests are sent, and afterwards.
 const SLEEP: Duration = Duration::from_millis(5);
 const SHORT_SLEEP: Duration = Duration::from_micros(200);
 
@@ -44,7 +43,7 @@ pub(crate) struct Resources {
     pub(crate) queue: Arc<Queue>,
     pub(crate) queued: Arrivals<Queued>,
     pub(crate) mailboxes: Mailboxes,
-    /// Its own, for what the record threads do not get done.
+    /// For the batches that the coordinator computes itself.
     pub(crate) recorder: Recorder,
     pub(crate) sinks: OrderedSinks,
     pub(crate) buffers: Arc<[BufferReturn]>,
@@ -52,15 +51,15 @@ pub(crate) struct Resources {
     pub(crate) phases: Arc<[PhaseTrack]>,
     pub(crate) live_judge: LiveJudge,
     pub(crate) events: Events,
-    /// Looks at requests as they end.
+    /// Logs requests as they end.
     pub(crate) watch: RequestWatch,
-    /// Passes on the values that may end a phase.
+    /// Forwards the values that may end a phase.
     pub(crate) looks: Option<Looks>,
 }
 
-/// What it leaves.
+/// The results of the coordinator.
 pub(crate) struct Coordinated {
-    pub(crate) findings: Findings,
+    pub(crate) totals: RecordTotals,
     pub(crate) failures: Vec<SinkFailure>,
     pub(crate) stalls: Vec<SinkStall>,
     /// Time it spent computing while requests were being sent.
@@ -69,12 +68,12 @@ pub(crate) struct Coordinated {
 
 pub(crate) struct Coordinator {
     resources: Resources,
-    /// The oldest exchange that is not handed out yet; those after it stay in the queue.
+    /// The oldest exchange without a batch. Later ones stay in the queue.
     oldest: Option<Queued>,
-    /// By record thread, in the order handed out.
+    /// The batches of each record thread, oldest first.
     handed: Vec<VecDeque<InHand>>,
     next_batch: u64,
-    /// When each batch came in that is not written yet, in order.
+    /// The arrival of each batch that is not written yet, in order.
     unwritten: VecDeque<MonoNs>,
     sampler: Option<Sampler>,
     /// By phase: whether its completion was reported.
@@ -121,27 +120,27 @@ impl Coordinator {
             }
         }
         self.resources.sinks.close();
-        // As long as a sink takes: what it does not take is lost.
+        // Waits for as long as a sink takes. Records that it does not write are lost.
         while !self.resources.sinks.have_ended() {
             self.report_written(mono_now());
             std::thread::sleep(SHORT_SLEEP);
         }
         self.report_written(mono_now());
-        let (failures, stalls) = self.resources.sinks.into_findings();
-        Coordinated { findings: self.resources.recorder.into_findings(), failures, stalls, relief: self.relief }
+        let (failures, stalls) = self.resources.sinks.into_reports();
+        Coordinated { totals: self.resources.recorder.into_totals(), failures, stalls, relief: self.relief }
     }
 
     fn has_handed_on_all(&mut self) -> bool {
         self.oldest_queued().is_none() && self.resources.sinks.handed_on() == self.next_batch
     }
 
-    /// One round; `true` when it computed something itself, so that there may be more of it.
+    /// One round. Returns `true` if it computed a batch itself: there may be more to compute.
     fn step(&mut self, now: MonoNs) -> bool {
         self.take_back(now);
         self.hand_out(now);
         let took_over = self.take_over(now);
         let helped = self.help(now);
-        // The sweep may have been taken when this thread added up what it computed.
+        // Another thread may have had the sweep when this thread added up its records.
         self.resources.recorder.sweep();
         self.take_written();
         let oldest = self.unwritten.front().copied().or_else(|| self.oldest_queued());
@@ -154,7 +153,7 @@ impl Coordinator {
         took_over || helped
     }
 
-    /// Takes what the record threads are done with.
+    /// Takes the batches that record threads have computed.
     fn take_back(&mut self, now: MonoNs) {
         for thread in 0..self.handed.len() {
             let is_done = |handed: &InHand| handed.batch.computed.get().is_some();
@@ -166,7 +165,7 @@ impl Coordinator {
         }
     }
 
-    /// Gives each record thread as much as it may have, those with the least first.
+    /// Gives record threads as many batches as they may have, to the one with the fewest first.
     fn hand_out(&mut self, now: MonoNs) {
         let mut busy = vec![false; self.handed.len()];
         while self.oldest_queued().is_some() {
@@ -177,14 +176,14 @@ impl Coordinator {
             if self.resources.mailboxes[thread].try_hand(&batch) {
                 self.handed[thread].push_back(InHand { at: now, batch });
             } else {
-                // Numbers follow the order of completion: what cannot be handed over now is computed here.
+                // Batches are numbered in order of completion, so this one cannot return to the queue.
                 busy[thread] = true;
                 self.relieve(batch, now);
             }
         }
     }
 
-    /// When the oldest exchange that waits came in.
+    /// The arrival of the oldest exchange without a batch.
     fn oldest_queued(&mut self) -> Option<MonoNs> {
         if self.oldest.is_none() {
             self.oldest = self.resources.queued.try_next();
@@ -195,7 +194,7 @@ impl Coordinator {
     fn next_batch(&mut self) -> Arc<Batch> {
         let oldest = self.oldest.take().into_iter();
         let queued = oldest.chain(std::iter::from_fn(|| self.resources.queued.try_next()));
-        let (came_in, exchanges): (Vec<MonoNs>, Vec<Finished>) =
+        let (came_in, exchanges): (Vec<MonoNs>, Vec<FinishedExchange>) =
             queued.take(BATCH).map(|queued| (queued.at, queued.finished)).unzip();
         let arrived = came_in.first().copied().unwrap_or_else(mono_now);
         let batch = Batch::new(self.next_batch, exchanges, self.resources.buffers.clone());
@@ -204,12 +203,12 @@ impl Coordinator {
         Arc::new(batch)
     }
 
-    /// Computes what was handed out and did not come back.
+    /// Computes the overdue batches of record threads.
     fn take_over(&mut self, now: MonoNs) -> bool {
         let mut took_over = false;
         for thread in 0..self.handed.len() {
-            // One a round, so that whatever the thread gets done meanwhile is not done twice. A batch that the thread
-            // claimed itself is done, and taken back in the next round.
+            // One batch a round: the thread may compute the others meanwhile. A batch that the thread has claimed is
+            // computed, and is taken back in the next round.
             let Some(InHand { at, batch }) = self.handed[thread].front() else { continue };
             let is_overdue = now.since(*at) > PATIENCE && batch.computed.get().is_none();
             if is_overdue
@@ -223,7 +222,7 @@ impl Coordinator {
         took_over
     }
 
-    /// Computes a batch of what waits, where the record threads fall behind or only the rest is left to do.
+    /// Computes a batch from the queue, if the record threads fall behind or the queue is closed.
     fn help(&mut self, now: MonoNs) -> bool {
         let Some(oldest) = self.oldest_queued() else { return false };
         let queue = &self.resources.queue;
@@ -235,7 +234,7 @@ impl Coordinator {
         true
     }
 
-    /// Computes a batch that no record thread computes. What breaks down here too is lost, and nothing else with it.
+    /// Computes a batch in place of a record thread. A batch that panics here too is lost; no other batch is.
     fn relieve(&mut self, batch: Arc<Batch>, now: MonoNs) {
         let start = mono_now();
         let recorder = &mut self.resources.recorder;
@@ -245,7 +244,7 @@ impl Coordinator {
             Ok(None) => {}
             Err(_) => recorder.lose(&batch),
         }
-        if let Some(computed) = computed.unwrap_or_else(|_| Some(Computed::default())) {
+        if let Some(computed) = computed.unwrap_or_else(|_| Some(BatchRecords::default())) {
             self.hand_on(batch, Some(computed), now);
         }
         if !self.resources.queue.is_closed() {
@@ -253,8 +252,8 @@ impl Coordinator {
         }
     }
 
-    /// Hands a batch to the sinks, with all that waited for it. From here on only its records in bytes are kept.
-    fn hand_on(&mut self, batch: Arc<Batch>, own: Option<Computed>, now: MonoNs) {
+    /// Gives a batch to the sinks, with the batches that waited for it. From here on, only encoded records are kept.
+    fn hand_on(&mut self, batch: Arc<Batch>, own: Option<BatchRecords>, now: MonoNs) {
         for ready in self.resources.sinks.hand_on(Ready { batch, own }, now) {
             let Batch { exchanges, bytes, .. } = &*ready.batch;
             let failures = ready.computed().map_or(&[][..], |computed| &computed.failures);
@@ -270,7 +269,7 @@ impl Coordinator {
         }
     }
 
-    /// Lets go of what every sink has written.
+    /// Releases the batches that every sink has written.
     fn take_written(&mut self) {
         while let Some(Handed { phases, bytes, .. }) = self.resources.sinks.take_written() {
             self.resources.queue.finish(phases.into_iter().map(usize::from), bytes);
@@ -278,15 +277,14 @@ impl Coordinator {
         }
     }
 
-    /// What sinks have done, when nothing is left to do here.
+    /// Reports the progress of sinks when there is nothing left to compute.
     fn report_written(&mut self, now: MonoNs) {
         self.take_written();
         self.report_sinks(now);
         self.report_phases(now);
     }
 
-    /// Says so when a file cannot be written, or keeps records waiting for a while: not at the end of a run that may last
-    /// for hours.
+    /// Reports a file that cannot be written, or that falls behind, at once: the run may last for hours.
     fn report_sinks(&mut self, now: MonoNs) {
         let Resources { sinks, events, queue, phases, .. } = &mut self.resources;
         for SinkFailure { path, error, .. } in sinks.new_failures() {
@@ -315,7 +313,7 @@ impl Coordinator {
         }
     }
 
-    /// A phase is complete when its requests are done and all their records written; until then its progress is reported.
+    /// Reports phases whose requests are done: their progress, and their completion once all records are written.
     fn report_phases(&mut self, now: MonoNs) {
         for (index, complete) in self.complete.iter_mut().enumerate() {
             let phase = &self.resources.phases[index];
@@ -329,7 +327,7 @@ impl Coordinator {
             }
         }
         let incomplete = self.complete.iter().enumerate().filter(|(_, complete)| !**complete);
-        self.reports.tell(now, incomplete.map(|(index, _)| index));
+        self.reports.report(now, incomplete.map(|(index, _)| index));
     }
 
     fn sample(&mut self, now: MonoNs) {
@@ -339,11 +337,11 @@ impl Coordinator {
             self.resources.mailboxes.iter().for_each(|mailbox| mailbox.ask(asked));
         }
         for (thread, mailbox) in self.resources.mailboxes.iter().enumerate() {
-            if let Some((asked, running)) = mailbox.try_take_answer() {
-                sampler.answer(thread, asked, running);
+            if let Some((asked, stats)) = mailbox.try_take_stats() {
+                sampler.add(thread, asked, stats);
             }
         }
-        let Some(Running { live, reads, histograms }) = sampler.take_answers(now, &self.resources.recorder) else {
+        let Some(RunningStats { live, reads, histograms }) = sampler.take_merged(now, &self.resources.recorder) else {
             return;
         };
         let Resources { phases, live_judge, queue, .. } = &self.resources;

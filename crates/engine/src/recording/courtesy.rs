@@ -1,12 +1,12 @@
-//! Whether a thread that computes records gives way to those that measure.
+//! Whether a thread that computes records yields its core to the workers.
 
-/// Whether a thread gives way to others between two records.
+/// Whether a thread yields its core between two records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Courtesy {
-    /// A record thread. A kernel that preempts lazily notices that a worker wants its core only when the thread enters
-    /// the kernel or the clock ticks, 4 ms later; entering it after every record makes that one record's time.
+    /// A record thread. A kernel that preempts lazily notices a worker that wants the core only when the thread enters
+    /// the kernel, or at the next tick of 4 ms. A yield after every record limits this delay to the time of one record.
     GivesWay,
-    /// The coordinator: it computes only what cannot wait any longer.
+    /// The coordinator, which computes only overdue batches.
     GoesOn,
 }
 

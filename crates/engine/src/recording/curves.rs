@@ -1,4 +1,4 @@
-//! The curves of phases: records of all threads swept together while the run is on.
+//! The curves of phases: a sweep over the records of all threads while the run is on.
 
 use crate::events::phases::PhaseTrack;
 use crate::queue::Queue;
@@ -19,7 +19,7 @@ pub(crate) struct Sweeps {
     queue: Arc<Queue>,
 }
 
-/// One sweep of all phases of a kind, where these may overlap.
+/// One sweep of all phases of a kind, if they may overlap.
 struct JointSweep {
     kind: PhaseKind,
     /// The phases, by their index in the run.
@@ -47,13 +47,13 @@ impl Sweeps {
         })
     }
 
-    /// The joint sweep that a phase is part of, and its place there.
+    /// The joint sweep of a phase, and the phase's position in it.
     fn joint_of(&self, phase: usize) -> Option<(&JointSweep, u16)> {
         let place = |joint: &JointSweep| joint.members.iter().position(|member| *member == phase);
         self.joint.iter().find_map(|joint| Some((joint, place(joint)? as u16)))
     }
 
-    /// What the records of a phase are added to.
+    /// The accumulator for the records of a phase.
     pub(crate) fn accumulator(&self, phase: usize, records: Accumulator) -> Accumulator {
         match self.joint_of(phase) {
             Some((_, place)) => records.joint(place),
@@ -61,8 +61,8 @@ impl Sweeps {
         }
     }
 
-    /// Takes over what one thread has added to a phase since, unless another thread is just doing so, and sweeps on.
-    /// Nobody waits: a thread of lowest priority may hold a lock for long.
+    /// Takes the records that one thread has added to a phase, and continues the sweep. Does nothing if another thread
+    /// has the lock: it may be a thread of lowest priority, which holds it for long.
     pub(crate) fn tend(&self, phase: usize, records: &mut Accumulator, courtesy: Courtesy) {
         self.phases[phase].tend(records, courtesy);
         if let Some((joint, _)) = self.joint_of(phase).filter(|_| records.jointly_unswept() > 0)
@@ -74,7 +74,8 @@ impl Sweeps {
         }
     }
 
-    /// What was never sent leaves no record: how many there will be of a phase is known once all are back.
+    /// Sets how many records a phase has. This is known once all its requests are done: a request that was
+    /// never sent has no record.
     fn close_phases(&self, joint: &JointSweep, sweep: &mut SweepLine) {
         for (place, &member) in joint.members.iter().enumerate() {
             if self.tracks[member].requests_done.get().is_some() {
@@ -83,7 +84,7 @@ impl Sweeps {
         }
     }
 
-    /// Gives the records of a phase, of all threads, what was swept of them.
+    /// Adds the results of the sweep to the merged records of a phase.
     pub(crate) fn finish(&self, phase: usize, records: &mut Accumulator) {
         self.phases[phase].finish(records);
         if let Some((joint, _)) = self.joint_of(phase) {
@@ -93,7 +94,7 @@ impl Sweeps {
         }
     }
 
-    /// What was swept of phases together, once all are finished.
+    /// The joint sweeps, once all phases are finished.
     pub(crate) fn take_joint(&self) -> Vec<(PhaseKind, SweepLine)> {
         let take = |joint: &JointSweep| std::mem::replace(&mut *joint.shared.lock(), SweepLine::new(None));
         self.joint.iter().map(|joint| (joint.kind, take(joint))).collect()
@@ -114,13 +115,13 @@ struct SharedSweepLine {
     slices: Option<Arc<SharedSlices>>,
 }
 
-/// Where the slices of the run begin, for all profiling phases. `u64::MAX` is not known yet.
+/// The origin of the run's slices, for all profiling phases. `u64::MAX` means unknown.
 struct SharedSlices {
-    /// When the first request began, of those that are known.
+    /// The start of the first known request.
     first_start: AtomicU64,
-    /// Where the first sweep that began has its slices: a request that comes later moves them no more.
+    /// The origin of the first sweep's slices. Requests that arrive later do not move it.
     origin: AtomicU64,
-    /// Whoever has it may begin a sweep while there is no origin: two that begin at once would each have their own.
+    /// Locked to begin a sweep while there is no origin. Two sweeps that begin at once would each set one.
     beginning: Mutex<()>,
 }
 

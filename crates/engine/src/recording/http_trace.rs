@@ -3,7 +3,7 @@
 use aiperf_transport::body;
 use aiperf_types::{EarlierLeg, Exchange, HttpTrace, MonoNs, WallAnchor};
 
-/// Everything that is known of the exchange's steps: those of its last leg, and the bytes of all.
+/// The steps of the exchange's last leg, and the byte counts of all legs.
 pub(crate) fn http_trace(exchange: &Exchange, anchor: WallAnchor) -> HttpTrace {
     let t = &exchange.timeline;
     let has_head = t.head.taken().is_some();
@@ -30,7 +30,7 @@ pub(crate) fn http_trace(exchange: &Exchange, anchor: WallAnchor) -> HttpTrace {
         failed: if exchange.failure.is_some() && !has_head { t.end } else { MonoNs(0) },
         pool_wait: t.blocked,
         connect: t.connect,
-        // It was taken when it was in hand.
+        // A pooled connection is taken when the sending starts.
         reused: if t.reused { t.send_start } else { MonoNs(0) },
         dns_hit: t.dns_hit,
         dns_miss: t.dns.0,
@@ -42,7 +42,7 @@ pub(crate) fn http_trace(exchange: &Exchange, anchor: WallAnchor) -> HttpTrace {
     }
 }
 
-/// The reads that brought bytes of the body or its framing, each with all its bytes.
+/// The reads with bytes of the body or of its framing; each counts all its bytes.
 fn body_reads(exchange: &Exchange) -> impl Iterator<Item = (MonoNs, u32)> {
     let mut end = 0;
     exchange.timeline.reads.iter().filter_map(move |read| {
@@ -55,7 +55,7 @@ fn response_headers(exchange: &Exchange) -> Vec<(String, String)> {
     fields(exchange.raw.get(exchange.head_at..exchange.body_at).unwrap_or_default())
 }
 
-/// The fields of a head, each name once; several of one name are joined as HTTP says.
+/// The fields of a head. Several fields of one name are joined by commas, as HTTP defines.
 pub(crate) fn fields(head: &[u8]) -> Vec<(String, String)> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
     let mut fields: Vec<(String, String)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The verdict on a run while it is on. It knows means only: percentiles and intervals follow in the summary.
+//! The verdict on a run while it is on. It is based on means. The summary adds percentiles and intervals.
 
 use crate::core_watch::CoreWatch;
 use crate::kernel_counters::Disturbance;
@@ -45,7 +45,7 @@ impl ReadCounts {
 }
 
 impl LiveJudge {
-    /// The verdict on the numbers of a phase that has lasted for a time, during a part of which sending was held back.
+    /// The verdict on a phase so far: `lasted` is its duration, `held` the time in which dispatch was held.
     pub(crate) fn judge(
         &self,
         live: &Live,

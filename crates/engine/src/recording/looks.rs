@@ -1,10 +1,10 @@
 //! Looks at the values of a phase while it runs: it ends when its statistics are known exactly enough (`--until`).
 //!
-//! Record threads put the values of a batch beside its records. The coordinator passes them on, in batches, and reports
-//! to the conductor which phases have enough. A thread of its own takes the looks. Its work over a run is about eleven
+//! Record threads put the values of a batch beside its records. The coordinator forwards them in batches, and reports
+//! to the conductor which phases have enough. A separate thread takes the looks. Its work over a run is about eleven
 //! times the last look. A look sorts all values: few take a moment, and many would disturb the workers, so from
-//! [`MANY`] on the thread has the lowest priority. It may get no core for seconds then, and the phase ends later than it
-//! could. The coordinator only tries its lock, and the thread takes the lock for as long as a list is moved.
+//! [`MANY`] on the thread has the lowest priority. It may then get no core for seconds, and the phase ends later than
+//! it could. The coordinator never waits for the lock, and the thread holds it only to move a list.
 
 use aiperf_metrics::{RecordMetrics, Sample, Watched};
 use aiperf_plan::Plan;
@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// How long the thread sleeps between two takes. A run ends later by so much at most if the machine is idle.
+/// The sleep between two looks. On an idle machine, a run ends at most this much later.
 const SLEEP: Duration = Duration::from_millis(10);
 
-/// Values from which looks have the lowest priority. A server of a thousand requests a second gives as many in 50 s, and
-/// from then on a look comes every 5 s or less often.
+/// The number of values from which looks have the lowest priority. A server with a thousand requests a second reaches
+/// it in 50 s. From then on, looks are at least 5 s apart.
 const MANY: usize = 50_000;
 
 /// The values of one record that may end its phase.
@@ -33,7 +33,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// `None` if nothing is looked at, or if the record has none of the values.
+    /// `None` if the plan has no `--until`, or if the record has none of its values.
     pub(crate) fn of(
         watched: &Watched,
         phase: PhaseKind,
@@ -50,10 +50,10 @@ impl Values {
     }
 }
 
-/// Between the coordinator and the thread.
+/// The state that the coordinator and the thread share.
 struct Shared {
     arrived: Mutex<Vec<Values>>,
-    /// By phase: whether it has enough.
+    /// By phase: whether it has enough values.
     enough: Box<[AtomicBool]>,
     closed: AtomicBool,
 }
@@ -61,9 +61,9 @@ struct Shared {
 /// The coordinator's end. The thread ends when this is dropped.
 pub(crate) struct Looks {
     shared: Arc<Shared>,
-    /// Values that are not passed on yet.
+    /// Values that are not forwarded yet.
     pending: Vec<Values>,
-    /// By phase: whether the conductor knows.
+    /// By phase: whether this was reported to the conductor.
     reported: Box<[bool]>,
     conductor: UnboundedSender<Event>,
 }
@@ -96,7 +96,7 @@ impl Looks {
         self.pending.extend_from_slice(values);
     }
 
-    /// Passes values on, and reports phases that have enough.
+    /// Forwards values, and reports phases that have enough.
     pub(crate) fn exchange(&mut self) {
         if !self.pending.is_empty()
             && let Ok(mut arrived) = self.shared.arrived.try_lock()
@@ -120,7 +120,7 @@ impl Drop for Looks {
 }
 
 impl Looker {
-    /// Looks until the other end is gone. Returns what it looked at, by phase.
+    /// Looks until the other end is dropped. Returns the samples by phase.
     pub(crate) fn run(mut self) -> Vec<Sample> {
         let mut has_lowest_priority = false;
         loop {
@@ -128,7 +128,7 @@ impl Looker {
                 // A kernel that refuses leaves the thread at normal priority.
                 let _ = sys::set_idle_priority();
             }
-            // Read before the values: nothing arrives afterwards.
+            // Read before the values: after it is closed, no values arrive.
             let closed = self.shared.closed.load(Acquire);
             let has_taken = self.step();
             if closed {
@@ -140,7 +140,7 @@ impl Looker {
         }
     }
 
-    /// Takes what has arrived and looks at it; `false` if nothing has.
+    /// Looks at the values that have arrived. Returns `false` if there are none.
     fn step(&mut self) -> bool {
         let arrived = std::mem::take(&mut *self.shared.arrived.lock().unwrap_or_else(PoisonError::into_inner));
         self.taken += arrived.len();
@@ -200,8 +200,8 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_the_thread() {
-        let (conductor, _told) = unbounded_channel();
+    fn the_coordinator_does_not_wait_for_the_thread() {
+        let (conductor, _sent) = unbounded_channel();
         let (mut looks, looker) = looks(&plan_until(0.1), &conductor).unwrap();
         let held = looker.shared.arrived.lock().unwrap();
         looks.add(&values(0, 0..100));
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_plan_without_statistics_to_look_at_needs_no_thread() {
-        let (conductor, _told) = unbounded_channel();
+        let (conductor, _sent) = unbounded_channel();
         assert!(looks(&plan("http://127.0.0.1:1"), &conductor).is_none());
     }
 }

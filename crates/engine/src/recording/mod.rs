@@ -1,14 +1,15 @@
-//! The recording side of a run: it turns finished exchanges into records, adds these up and writes them. It takes
-//! exchanges from the queue and knows nothing of workers.
+//! The recording side of a run. It takes finished exchanges from the queue, computes their records, adds them up and
+//! writes them. It does not depend on workers.
 //!
-//! - [`record`]: one exchange parsed, counted and measured; `http_trace`: its HTTP steps; `raw`: the exchange as it was
-//! - `looks`: values that end a phase when they suffice
-//! - `batch`: exchanges that are computed together, and what their records are; `courtesy`: who gives way to workers
+//! - [`record`]: one exchange parsed, counted and measured; `http_trace`: its HTTP steps; `raw`: its bytes, for raw
+//!   files
+//! - `looks`: values that end a phase once they are exact enough
+//! - `batch`: exchanges whose records are computed together; `courtesy`: which threads yield to workers
 //! - `recorder`: batches of records, added up; `curves`: records of all threads, in the order of time
 //! - `quality`: the costs of reading and sending, added up; `live_judge`: the verdict while the run is on
-//! - [`sinks`]: records written in order of completion; `shelf`: their buffers; `stalls`: what the thread of a late one did
+//! - [`sinks`]: records written in order of completion; `shelf`: their buffers; `stalls`: why a sink falls behind
 //! - `record_thread`: computes batches at the lowest priority
-//! - `coordinator`: hands out exchanges and writes their records; `sampler`: when it asks for running statistics
+//! - `coordinator`: gives exchanges to record threads, and records to sinks; `sampler`: its requests for statistics
 
 mod batch;
 pub(crate) mod coordinator;

@@ -5,10 +5,10 @@ use aiperf_metrics::Quality;
 use aiperf_tokenize::GivenUp;
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline};
 
-/// No request needs as long from its start to its first try to connect, unless it waits.
+/// A request that takes longer from its start to its first attempt to connect has waited.
 const STEPS_BEFORE_CONNECT: Nanos = Nanos(1_000_000);
 
-/// Adds what one exchange shows.
+/// Adds one exchange.
 pub(crate) fn add(quality: &mut Quality, exchange: &Exchange, record: &Record) {
     let timeline = &exchange.timeline;
     for read in &timeline.reads {

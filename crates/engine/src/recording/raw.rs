@@ -1,4 +1,4 @@
-//! The exchange as it was, for files that keep all of it. Made only where one is asked for.
+//! The exchange as sent and received, for raw files. Made only if the plan has one.
 
 use crate::recording::http_trace::fields;
 use aiperf_dialect::sse;
@@ -8,11 +8,11 @@ use aiperf_transport::{body, charset};
 use aiperf_types::{Exchange, MonoNs, RawBody, RawEvents, RawExchange, RawResponse};
 use std::borrow::Cow;
 
-/// Messages of one stream that are kept; what comes after them is left out, and the line reports that. An empty message
-/// takes a byte of an answer and a hundred in a file.
+/// The most messages of one stream that are kept. Later ones are left out, and the line reports that. An empty message
+/// is one byte of a response and a hundred bytes of a file.
 const MOST_EVENTS: u32 = 2_000_000;
 
-/// Request head and answer, without secrets. A compressed body is undone, up to so many bytes.
+/// Request head and response, without secrets. A compressed body is decoded, up to `limit` bytes.
 pub(crate) fn raw_exchange(exchange: &Exchange, limit: usize, redactor: &Redactor) -> RawExchange {
     let mut request_headers = (!exchange.request_head.is_empty()).then(|| fields(&exchange.request_head));
     request_headers.iter_mut().for_each(|fields| redactor.headers(fields));
@@ -20,7 +20,7 @@ pub(crate) fn raw_exchange(exchange: &Exchange, limit: usize, redactor: &Redacto
 }
 
 fn response(exchange: &Exchange, limit: usize, redactor: &Redactor) -> RawResponse {
-    // What comes with any other status is the text of the record's error.
+    // The body of any other status is the text of the record's error.
     if !exchange.is_success() {
         return RawResponse::None;
     }
@@ -31,7 +31,7 @@ fn response(exchange: &Exchange, limit: usize, redactor: &Redactor) -> RawRespon
     }
     let bytes = body::collect(&plain);
     let is_binary = charset::declares_bytes(&plain);
-    // Part of a whole body is none; and of what was only counted, such as a video, nothing is there.
+    // An incomplete body is left out. A body that was only counted, such as a video, has no bytes.
     if !is_whole || (is_binary && bytes.is_empty()) {
         return RawResponse::None;
     }
@@ -39,7 +39,7 @@ fn response(exchange: &Exchange, limit: usize, redactor: &Redactor) -> RawRespon
     RawResponse::Body { at: plain.timeline.end, content_type: body::media_type(&plain), body }
 }
 
-/// A body in the charset that it declares; one that is not in it stays bytes.
+/// A body as text of its declared charset, or as bytes if it is not valid in it.
 fn text_body(exchange: &Exchange, bytes: Vec<u8>, redactor: &Redactor) -> RawBody {
     let converted = match charset::text(exchange, &bytes) {
         Ok(Cow::Owned(text)) => Some(text),
@@ -54,7 +54,7 @@ fn text_body(exchange: &Exchange, bytes: Vec<u8>, redactor: &Redactor) -> RawBod
     }
 }
 
-/// Every message up to so many, whatever it says: also those after an error, and those before a stream broke off.
+/// Every message up to a limit, even those after an error and those of a stream that broke off.
 fn events(exchange: &Exchange, is_whole: bool, most: u32, redactor: &Redactor) -> RawEvents {
     let mut events = RawEvents::with_room(exchange.raw_len.saturating_sub(exchange.body_at));
     let mut taken = 0;
@@ -91,7 +91,7 @@ mod tests {
     const SECRET: &str = "sk-live-1234567";
     const STREAM: &str = "Content-Type: text/event-stream; charset=utf-8\r\n";
 
-    /// An answer that came in these reads, at 10, 20 and so on.
+    /// A response that came in these reads, at 10, 20 and so on.
     fn answered(status: u16, fields: &str, body: &[&[u8]]) -> Exchange {
         let head = format!("HTTP/1.1 {status} OK\r\n{fields}\r\n").into_bytes();
         let body_at = head.len();
@@ -178,7 +178,7 @@ mod tests {
         exchange.failure = Some(Failure::Disconnected);
         assert_eq!(messages(&exchange), [data(10, "a")]);
         exchange.failure = None;
-        assert_eq!(messages(&exchange), [data(10, "a"), data(10, "{\"ha")], "one that ended has said all of it");
+        assert_eq!(messages(&exchange), [data(10, "a"), data(10, "{\"ha")], "a stream that ended is complete");
     }
 
     #[test]
@@ -217,10 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_hidden_in_headers_and_answers() {
-        let said = format!("event: {SECRET}\ndata: {{\"key\": \"{SECRET}\"}}\n\ndata: {SECRET}\n\n{SECRET}\n\n");
-        let streamed = raw(&answered(200, STREAM, &[said.as_bytes()]));
-        let whole = raw(&answered(200, "Content-Type: application/json\r\n", &[said.as_bytes()]));
+    fn secrets_are_hidden_in_headers_and_responses() {
+        let text = format!("event: {SECRET}\ndata: {{\"key\": \"{SECRET}\"}}\n\ndata: {SECRET}\n\n{SECRET}\n\n");
+        let streamed = raw(&answered(200, STREAM, &[text.as_bytes()]));
+        let whole = raw(&answered(200, "Content-Type: application/json\r\n", &[text.as_bytes()]));
         for raw in [streamed, whole] {
             let shown = format!("{raw:?}");
             assert!(!shown.contains(SECRET) && !shown.contains("other") && shown.contains("a <redacted> b"), "{shown}");

@@ -1,7 +1,7 @@
-//! One exchange parsed, counted and measured: everything a metric may depend on.
+//! One exchange, parsed, counted and measured: all inputs of metrics.
 
 use crate::failure_names;
-use crate::queue::Finished;
+use crate::queue::FinishedExchange;
 use crate::reading::Reading;
 use crate::recording::http_trace::http_trace;
 use crate::requests::Requests;
@@ -12,43 +12,43 @@ use aiperf_tokenize::{GivenUp, Tokenizers};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{body, charset};
 use aiperf_types::{
-    AnswerTokens, Exchange, Failure, Measured, Nanos, Parsed, PhaseId, Read, RecordMeta, RequestError, TokenCounts,
+    Exchange, Failure, Measured, Nanos, Parsed, PhaseId, Read, RecordMeta, RequestError, ResponseTokens, TokenCounts,
     Usage, WallAnchor,
 };
 use std::sync::Arc;
 
-/// Bytes that a compressed error may become: no reader needs more, and every copy takes as many.
+/// The most bytes of a decoded error. No reader needs more, and each copy has as many.
 const MOST_OF_ERROR: usize = 4 << 20;
 
-/// Turns exchanges into records. One a run, shared by the record threads.
+/// Computes records of exchanges. One per run, shared by the record threads.
 pub struct Reader {
     pub plan: Arc<Plan>,
     pub requests: Arc<Requests>,
-    /// Count tokens, each its model's; `None` when the server's counts are used.
+    /// The tokenizers by model; `None` if the server's counts are used.
     pub tokenizers: Option<Tokenizers>,
-    /// From monotonic to wall time, for the whole run.
+    /// Converts monotonic to wall time, for the whole run.
     pub anchor: WallAnchor,
     /// The phases' identities, by index.
     pub phases: Vec<Arc<PhaseId>>,
 }
 
-/// What came of one exchange.
+/// The record of one exchange, with what is noted about it.
 pub struct Record {
     pub meta: RecordMeta,
     pub measured: Measured,
-    /// The answer as read. The content marks of a valid record moved into `measured`, its error too.
+    /// The parsed response. Content marks of a valid record and errors are moved to `measured`.
     pub parsed: Parsed,
-    /// A stream was asked for and a whole body came.
+    /// The request asked for a stream, and the response was a whole body.
     pub did_not_stream: bool,
-    /// The server's token counts were to be used, and it gave none.
+    /// The server's token counts are required, and it sent none.
     pub without_counts: bool,
-    /// A good answer to messages that the chat template refuses, so that their tokens are not counted.
+    /// A valid response to messages that the chat template refuses, so that their tokens are not counted.
     pub refused_by_chat_template: bool,
-    /// A good answer with fewer vectors than its request had inputs.
+    /// A valid response with fewer vectors than its request had inputs.
     pub lacks_vectors: bool,
-    /// The server's token counts are used, and contradict each other.
+    /// The server's token counts are used, and are inconsistent.
     pub has_doubtful_usage: bool,
-    /// Why its tokens were not counted here, though they were to be.
+    /// Why its tokens were not counted, if counting was given up.
     pub uncounted: Option<GivenUp>,
 }
 
@@ -58,12 +58,12 @@ impl Reader {
         self.read_with(exchange, None, record_thread, self.counts())
     }
 
-    /// The same of one whose prompt may be counted by what it adds.
-    pub(crate) fn read_finished(&self, finished: &Finished, record_thread: u16) -> Record {
+    /// Reads one exchange. Its prompt may be counted from the count of the prompt before it.
+    pub(crate) fn read_finished(&self, finished: &FinishedExchange, record_thread: u16) -> Record {
         self.read_with(finished, finished.prompt.as_ref(), record_thread, self.counts())
     }
 
-    /// The same without counting tokens here, which is most of the work: what the server said of them stays.
+    /// Reads one exchange without counting tokens, which is most of the work. The server's counts are kept.
     pub fn read_uncounted(&self, exchange: &Exchange, record_thread: u16, why: GivenUp) -> Record {
         let counts = match self.counts() {
             Counts::Ours => Counts::LeftOut(why),
@@ -98,7 +98,7 @@ impl Reader {
         let end = parsed.last_response.taken().or(timeline.end.taken()).unwrap_or(start).max(start);
         let error = error.or_else(|| invalid_result(start, end, parsed.responses, &parsed.content));
         let anchor = self.anchor;
-        // What was never a request has left no trace.
+        // A request that was never made has no trace.
         let was_made = !matches!(exchange.failure, Some(Failure::Unbuildable { .. } | Failure::NeverBegun));
         let traces = self.plan.artifacts.records_hold_traces() && was_made;
         let head = timeline.head.taken().filter(|_| exchange.is_success());
@@ -150,7 +150,7 @@ impl Reader {
             cancelled_at: was_cancelled.then_some(request_end),
         };
         let counts = measured.tokens.input.or(measured.tokens.output);
-        // Counts that cannot be were given all the same, and are told as such.
+        // Impossible counts are reported separately, as unreadable.
         let gave_none = counts.is_none() && !parsed.unreadable_usage;
         let has_tokens = self.plan.endpoint.kind.traits().has_tokens();
         let is_missed = has_tokens && counted == Counts::Servers;
@@ -162,7 +162,7 @@ impl Reader {
         };
         let lacks_vectors =
             measured.error.is_none() && parsed.vectors.is_some_and(|came| exchange.tag.vectors > Some(came));
-        let has_doubtful_usage = is_missed && measured.error.is_none() && measured.usage.answer_tokens().is_doubtful;
+        let has_doubtful_usage = is_missed && measured.error.is_none() && measured.usage.response_tokens().is_doubtful;
         Record {
             meta,
             measured,
@@ -176,15 +176,14 @@ impl Reader {
         }
     }
 
-    /// From when the schedule of its phase wanted it sent to its start. A closed loop wants nothing at an instant.
+    /// The time from the scheduled instant to the start. A closed loop has no scheduled instants.
     fn schedule_delay(&self, exchange: &Exchange) -> Option<Nanos> {
         let phase = self.plan.phases.get(usize::from(exchange.tag.phase.0))?;
         let intended = exchange.timeline.intended.taken().filter(|_| !phase.arrival.is_closed_loop())?;
         Some(exchange.timeline.start.since(intended))
     }
 
-    /// Nothing is read of an exchange that failed but what was generated, where a file wants that: its end is when it
-    /// failed.
+    /// The parsed response of a failed exchange: only the generated text, if a file needs it. It ends at the failure.
     fn unread(&self, exchange: &Exchange) -> Parsed {
         let wanted = self.plan.artifacts.outputs;
         let [reasoning_text, output_text] =
@@ -197,7 +196,7 @@ impl Reader {
         Reading { api, limit, captures: false }
     }
 
-    /// Why there is no answer to read.
+    /// Why there is no response to read.
     fn failure(&self, exchange: &Exchange) -> Option<RequestError> {
         if let Some(failure) = &exchange.failure {
             return Some(failure_names::error_of(failure));
@@ -222,7 +221,7 @@ impl Reader {
         } else if self.plan.endpoint.kind.traits().has_tokens() {
             Counts::Ours
         } else {
-            Counts::Nobodys
+            Counts::None
         }
     }
 
@@ -240,9 +239,9 @@ impl Reader {
                 let first = parsed.first_content_tokens.filter(|_| self.plan.endpoint.per_chunk_usage && !failed);
                 return (TokenCounts { first_content_chunk_tokens: first, ..server_counts(parsed, failed) }, false);
             }
-            // One that names no model is the first one's.
+            // A request without a model uses the first tokenizer.
             (Counts::Ours, Some(tokenizers)) => tokenizers.of(exchange.tag.model.as_deref().unwrap_or_default()),
-            (Counts::Ours, None) | (Counts::LeftOut(_) | Counts::Nobodys, _) => return Default::default(),
+            (Counts::Ours, None) | (Counts::LeftOut(_) | Counts::None, _) => return Default::default(),
         };
         let (input, is_refused) = match self.requests.input_tokens_of(exchange, prompt, tokenizer) {
             Ok(input) => (input, false),
@@ -262,18 +261,18 @@ impl Reader {
     }
 }
 
-/// Whose token counts records have.
+/// The source of token counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counts {
     Servers,
     Ours,
     /// Ours, but counting was given up.
     LeftOut(GivenUp),
-    /// Nothing about such requests is tokens.
-    Nobodys,
+    /// Such requests have no tokens.
+    None,
 }
 
-/// What an answer said or thought, each choice apart: what one ends with and another begins with is no token.
+/// The text or reasoning of a response by choice. Choices are tokenized separately: no token spans two of them.
 fn choices<'a>(text: &'a Option<String>, ends: &'a [usize]) -> Option<impl Iterator<Item = &'a str>> {
     let text = text.as_deref()?;
     let is_one = ends.is_empty();
@@ -291,7 +290,7 @@ fn server_counts(parsed: &Parsed, failed: bool) -> TokenCounts {
     if failed {
         return TokenCounts::default();
     }
-    let AnswerTokens { output, reasoning, .. } = usage.answer_tokens();
+    let ResponseTokens { output, reasoning, .. } = usage.response_tokens();
     TokenCounts { input: usage.prompt_tokens, output, reasoning, first_content_chunk_tokens: None }
 }
 
@@ -415,12 +414,12 @@ mod tests {
         let body = r#"{"choices":[{"message":{"role":"assistant","content":"one tw"#;
         let cut = [broken(&reader, "text/event-stream", &stream), broken(&reader, "application/json", body)];
         for exchange in &cut {
-            assert_eq!(reader.read(exchange, 0).parsed.output_text, None, "nobody wants it");
+            assert_eq!(reader.read(exchange, 0).parsed.output_text, None, "no file needs it");
         }
         Arc::make_mut(&mut reader.plan).artifacts.outputs = true;
-        for (exchange, said) in cut.iter().zip([Some("one two"), None]) {
+        for (exchange, output) in cut.iter().zip([Some("one two"), None]) {
             let Record { parsed, measured, .. } = reader.read(exchange, 0);
-            assert_eq!(parsed.output_text.as_deref(), said);
+            assert_eq!(parsed.output_text.as_deref(), output);
             assert_eq!((measured.end, measured.content.len(), measured.tokens.output), (MonoNs(9), 0, None));
             assert!(measured.error.is_some());
         }
@@ -435,7 +434,7 @@ mod tests {
         let both = Parsed { choice_ends: vec![text.len(), 2 * text.len()], ..answered(&text.repeat(2)) };
         assert_eq!(output(both), Some(2 * one));
         let halves = Parsed { choice_ends: vec![2, text.len()], ..answered(text) };
-        assert!(output(halves) > Some(one), "one token is two when its halves are said apart");
+        assert!(output(halves) > Some(one), "one token is two if its halves are in different choices");
         let thought = |reasoning_ends| {
             let parsed = Parsed { reasoning_text: Some(text.to_owned()), reasoning_ends, ..answered(text) };
             reader.read(&exchange(&reader, parsed), 0).measured.tokens.reasoning

@@ -1,12 +1,12 @@
-//! A thread that computes records, and the mailbox over which it gets its work.
+//! A thread that computes records, and its mailbox.
 //!
-//! Record threads run under SCHED_IDLE: on two cores, one busy thread beside a thousand streams adds 0.2 ms to the mean
-//! read so, and 0.6 to 1.4 ms when merely nice. Such a thread may get no core for seconds, at any instruction. So it
-//! holds nothing that others wait for: its mailbox is only ever tried, never waited for, and a batch that it does not
-//! come to the end of is computed by the coordinator instead.
+//! Record threads run under SCHED_IDLE. On two cores, one busy thread beside a thousand streams then adds 0.2 ms to the
+//! mean read; with nice, it adds 0.6 to 1.4 ms. Such a thread may lose its core for seconds, at any instruction. So it
+//! must not hold anything that other threads wait for: they only try the locks of its mailbox, and the coordinator
+//! computes a batch that it does not finish.
 
 use crate::recording::batch::{Batch, Claimant};
-use crate::recording::recorder::{Findings, Question, Recorder, Running};
+use crate::recording::recorder::{RecordTotals, Recorder, RunningStats, StatsRequest};
 use aiperf_transport::sys;
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -14,22 +14,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Rela
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long the thread sleeps when there is nothing to do: longer and longer, so that many idle threads disturb nobody.
+/// The sleeps of an idle thread. They become longer, so that many idle threads do not disturb workers.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(2);
 const LONGEST_SLEEP: Duration = Duration::from_millis(16);
 
-/// Between the coordinator and one record thread.
+/// Connects the coordinator and one record thread.
 #[derive(Default)]
 pub(crate) struct Mailbox {
     batches: Mutex<VecDeque<Arc<Batch>>>,
-    /// The newest question, and the newest answer with the question it answers.
+    /// The latest request for statistics.
     asked: AtomicU64,
-    answer: Mutex<Option<(Question, Running)>>,
+    /// The latest statistics that were not taken yet, with their request.
+    stats: Mutex<Option<(StatsRequest, RunningStats)>>,
     closed: AtomicBool,
 }
 
 impl Mailbox {
-    /// Hands over a batch; `false` when the thread is just taking one.
+    /// Adds a batch. Returns `false`, without adding it, while the thread takes one.
     pub(crate) fn try_hand(&self, batch: &Arc<Batch>) -> bool {
         self.batches.try_lock().is_ok_and(|mut batches| {
             batches.push_back(batch.clone());
@@ -41,29 +42,29 @@ impl Mailbox {
         self.batches.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
     }
 
-    pub(crate) fn ask(&self, question: Question) {
-        self.asked.store(question.bits(), Relaxed);
+    pub(crate) fn ask(&self, request: StatsRequest) {
+        self.asked.store(request.bits(), Relaxed);
     }
 
-    fn asked(&self) -> Question {
-        Question::from_bits(self.asked.load(Relaxed))
+    fn asked(&self) -> StatsRequest {
+        StatsRequest::from_bits(self.asked.load(Relaxed))
     }
 
-    /// The newest answer that was not taken yet; nothing when the thread is just answering.
-    pub(crate) fn try_take_answer(&self) -> Option<(Question, Running)> {
-        self.answer.try_lock().ok()?.take()
+    /// The latest statistics that were not taken yet; `None` while the thread stores new ones.
+    pub(crate) fn try_take_stats(&self) -> Option<(StatsRequest, RunningStats)> {
+        self.stats.try_lock().ok()?.take()
     }
 
-    /// One that was not taken yet is brought up to date: it may be to another question.
-    fn answer(&self, asked: Question, running: Running) {
-        let mut place = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut answer = place.take().map(|(_, earlier)| earlier).unwrap_or_default();
-        answer.update(running);
-        *place = Some((asked, answer));
+    /// Stores statistics. Earlier ones that were not taken yet are updated: they may be of another request.
+    fn put_stats(&self, asked: StatsRequest, newer: RunningStats) {
+        let mut slot = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stats = slot.take().map(|(_, earlier)| earlier).unwrap_or_default();
+        stats.update(newer);
+        *slot = Some((asked, stats));
     }
 }
 
-/// The mailboxes of all record threads. They are closed when this goes, whatever the reason, so that the threads end.
+/// The mailboxes of all record threads. Dropping them closes them, which ends the threads.
 #[derive(Default)]
 pub(crate) struct Mailboxes(Vec<Arc<Mailbox>>);
 
@@ -90,18 +91,18 @@ impl Drop for Mailboxes {
 }
 
 /// Works at the lowest priority until the mailbox is closed and empty.
-pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> Findings {
-    // A kernel that refuses leaves the thread at normal priority: slower reads, same results.
+pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> RecordTotals {
+    // If the kernel refuses, the thread keeps normal priority: reads are slower, results are the same.
     let _ = sys::set_idle_priority();
-    let mut answered = Question::default();
+    let mut latest = StatsRequest::default();
     let mut sleep = SHORTEST_SLEEP;
     loop {
         let asked = mailbox.asked();
-        if asked != answered {
-            answered = asked;
-            mailbox.answer(asked, recorder.running(asked));
+        if asked != latest {
+            latest = asked;
+            mailbox.put_stats(asked, recorder.running_stats(asked));
         }
-        // Looked at before the batches: a mailbox is closed after the last one was put there.
+        // Read before the batches: the mailbox is closed after the last one was added.
         let closed = mailbox.closed.load(Acquire);
         match mailbox.take() {
             Some(batch) => {
@@ -116,13 +117,13 @@ pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> Findings {
             }
         }
     }
-    recorder.into_findings()
+    recorder.into_totals()
 }
 
-/// Computes a batch. Its records are put into it before it is claimed: once the coordinator sees them, it never claims
-/// the batch itself, so exactly one of both adds the records up, wherever this thread is interrupted.
+/// Computes a batch. Its records are stored before it is claimed. The coordinator does not claim a batch with records,
+/// so exactly one of the two adds them up, wherever this thread is interrupted.
 pub(crate) fn work(recorder: &mut Recorder, batch: &Batch) {
-    // One that broke down is left to the coordinator, as if this thread had got no core.
+    // If this panics, the coordinator computes the batch, as if this thread had no core.
     if let Ok(Some(computed)) = recorder.compute_safely(batch, Claimant::Coordinator) {
         let _ = batch.computed.set(computed);
         if batch.claim(Claimant::RecordThread) {

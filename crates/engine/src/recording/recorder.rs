@@ -1,9 +1,9 @@
-//! Exchanges turned into records and added up. Each thread that computes has a recorder of its own; their findings are
+//! Computes the records of exchanges and adds them up. Each thread that computes has its own recorder. Their totals are
 //! merged when the run is over.
 
 use crate::events::request_watch::OddLength;
-use crate::queue::Finished;
-use crate::recording::batch::{Batch, Claimant, Computed};
+use crate::queue::FinishedExchange;
+use crate::recording::batch::{Batch, BatchRecords, Claimant};
 use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::live_judge::ReadCounts;
@@ -25,32 +25,32 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// What all recorders of a run share.
+/// The inputs that all recorders of a run share.
 pub(crate) struct RecordContext {
     pub(crate) reader: Reader,
     pub(crate) metrics: Arc<Metrics>,
-    /// What errors may say.
+    /// Hides secrets in errors.
     pub(crate) redactor: Arc<Redactor>,
     pub(crate) sweeps: Arc<Sweeps>,
     /// By sink.
     pub(crate) shelves: Vec<Shelf>,
-    /// Up to where lists are kept.
+    /// The limits of lists.
     pub(crate) limits: Limits,
-    /// Somebody wants to see metrics while the run is on.
+    /// A consumer wants metrics while the run is on.
     pub(crate) is_watched: bool,
-    /// The histograms that somebody wants.
+    /// The histograms that consumers want.
     pub(crate) instruments: Option<Arc<Instruments>>,
     pub(crate) counting_time: Arc<CountingTime>,
     /// The values that may end a phase.
     pub(crate) watched: Watched,
 }
 
-/// How long tokens of what waits are still counted after a run was stopped: with the files to be written, it should be
-/// over within two or three seconds.
+/// How long tokens of waiting exchanges are still counted after a stop request. The run should end within two or three
+/// seconds, including its files.
 const COUNTS_AFTER_STOP: Nanos = Nanos(1_000_000_000);
 
-/// Until when tokens are counted, once the run was stopped: the user wants it to end. It may be stopped when all
-/// requests are done and only counting is left.
+/// The end of token counting after a stop request. The request may come when all requests are done and only counting is
+/// left.
 #[derive(Default)]
 pub(crate) struct CountingTime {
     stop: Stop,
@@ -75,22 +75,22 @@ impl CountingTime {
 }
 
 impl RecordContext {
-    fn read(&self, exchange: &Finished, record_thread: u16, is_over: &IsOver) -> Record {
+    fn read(&self, exchange: &FinishedExchange, record_thread: u16, is_over: &IsOver) -> Record {
         let counted = match is_over() {
             true => Err(GivenUp::Stopped),
-            // One that has begun is given up, too.
+            // A count that has begun is given up too.
             false => interruptible(is_over, || self.reader.read_finished(exchange, record_thread)),
         };
         counted.unwrap_or_else(|why| self.reader.read_uncounted(exchange, record_thread, why))
     }
 
-    /// The exchange as it was, where a file wants that.
+    /// The exchange for a raw file, if the plan has one.
     fn raw(&self, exchange: &Exchange, redactor: &Redactor) -> Option<RawExchange> {
         let plan = &self.reader.plan;
         plan.artifacts.raw.then(|| raw_exchange(exchange, plan.endpoint.http.kept_body_limit, redactor))
     }
 
-    /// What hides secrets in what is kept of an answer. Most records keep none of its texts.
+    /// Hides secrets in the texts of a response that are kept. Most records keep none.
     fn redactor(&self, exchange: &Exchange, measured: &Measured) -> Cow<'_, Redactor> {
         match measured.error.is_some() || measured.http_trace.is_some() || self.reader.plan.artifacts.raw {
             true => self.redactor.with_body(&exchange.request_body),
@@ -99,18 +99,18 @@ impl RecordContext {
     }
 }
 
-/// What one thread found: by phase, and over all.
-pub(crate) struct Findings {
+/// The totals of one thread, by phase and over all phases.
+pub(crate) struct RecordTotals {
     pub(crate) phases: Vec<Accumulator>,
     /// By phase.
     pub(crate) quality: Vec<Quality>,
-    /// By phase: exchanges of which there is nothing here, by a fault of ours.
+    /// By phase: exchanges whose records were lost by a defect of this program.
     pub(crate) lost: Vec<u64>,
-    /// What records measured, for those who pass it on.
+    /// Values of records, for consumers that export histograms.
     pub(crate) histograms: Option<RecordHistograms>,
 }
 
-impl Findings {
+impl RecordTotals {
     pub(crate) fn merge(mut self, other: Self) -> Self {
         self.phases = self.phases.into_iter().zip(other.phases).map(|(one, two)| one.merge(two)).collect();
         self.quality.iter_mut().zip(&other.quality).for_each(|(quality, other)| quality.merge(other));
@@ -120,7 +120,7 @@ impl Findings {
     }
 }
 
-/// Both together, where there are both.
+/// Merges two optional values.
 fn join<T: Clone>(own: &mut Option<T>, others: Option<&T>, merge: impl FnOnce(&mut T, &T)) {
     match (own.as_mut(), others) {
         (Some(own), Some(others)) => merge(own, others),
@@ -129,22 +129,22 @@ fn join<T: Clone>(own: &mut Option<T>, others: Option<&T>, merge: impl FnOnce(&m
     }
 }
 
-/// What threads are asked for while the run is on. No two questions of a run are alike.
+/// A request for running statistics. Each request of a run is different.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Question(u64);
+pub(crate) struct StatsRequest(u64);
 
-impl Question {
+impl StatsRequest {
     const METRICS: u64 = 1;
     const HISTOGRAMS: u64 = 2;
 
-    /// The one after this.
+    /// The request after this one.
     pub(crate) fn next(self, metrics: bool, histograms: bool) -> Self {
         let number = (self.0 >> 2) + 1;
         let asked = if metrics { Self::METRICS } else { 0 } | if histograms { Self::HISTOGRAMS } else { 0 };
         Self(number << 2 | asked)
     }
 
-    /// As it travels between threads.
+    /// The request as an integer, for an atomic.
     pub(crate) fn bits(self) -> u64 {
         self.0
     }
@@ -162,18 +162,18 @@ impl Question {
     }
 }
 
-/// What a thread says of its records while the run is on, as far as it was asked.
+/// The statistics of one or several threads while the run is on: those that were requested.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Running {
+pub(crate) struct RunningStats {
     pub(crate) live: Option<LiveByKind>,
     /// Of the profiling phases.
     pub(crate) reads: ReadCounts,
     pub(crate) histograms: Option<RecordHistograms>,
 }
 
-impl Running {
-    /// Adds what another thread says to a question.
-    pub(crate) fn merge(&mut self, other: &Self, asked: Question) {
+impl RunningStats {
+    /// Adds the requested statistics of another thread.
+    pub(crate) fn merge(&mut self, other: &Self, asked: StatsRequest) {
         if asked.wants_metrics() {
             join(&mut self.live, other.live.as_ref(), LiveByKind::merge);
             self.reads.merge(&other.reads);
@@ -183,7 +183,7 @@ impl Running {
         }
     }
 
-    /// Takes what the same thread said later; what it was not asked for stays as it was.
+    /// Replaces statistics with later ones of the same thread. Statistics that were not requested stay.
     pub(crate) fn update(&mut self, later: Self) {
         if later.live.is_some() {
             (self.live, self.reads) = (later.live, later.reads);
@@ -192,7 +192,7 @@ impl Running {
     }
 }
 
-/// Running statistics, warm-up and profiling apart.
+/// Running statistics, with warm-up and profiling separate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveByKind {
     pub(crate) warmup: Option<Live>,
@@ -213,12 +213,12 @@ pub(crate) struct Recorder {
     number: u16,
     courtesy: Courtesy,
     encoders: Vec<Box<dyn RecordEncoder>>,
-    findings: Findings,
-    /// Whether counting is over. Each recorder has its own, so that threads share no counter of references.
+    totals: RecordTotals,
+    /// Whether counting is over. Each recorder has its own, so that threads do not share a reference count.
     is_over: IsOver,
-    /// The records of the batch at hand.
+    /// The records of the current batch.
     records: Vec<Record>,
-    /// Their metrics; longer than the batch, so that nothing is allocated anew.
+    /// Their metrics. The list keeps its longest length, to reuse its allocations.
     metrics: Vec<RecordMetrics>,
 }
 
@@ -238,35 +238,39 @@ impl Recorder {
         let lost = vec![0; phases.len()];
         let histograms = context.instruments.clone().map(RecordHistograms::new);
         let quality = vec![Quality::default(); phases.len()];
-        let findings = Findings { phases, quality, lost, histograms };
+        let totals = RecordTotals { phases, quality, lost, histograms };
         let time = context.counting_time.clone();
         let is_over: IsOver = Arc::new(move || time.is_over());
-        Self { context, number, courtesy, encoders, findings, is_over, records: Vec::new(), metrics: Vec::new() }
+        Self { context, number, courtesy, encoders, totals, is_over, records: Vec::new(), metrics: Vec::new() }
     }
 
-    /// As [`Self::compute`]. A fault of ours that one exchange brings out costs its batch, not what was found of others:
-    /// nothing is added up meanwhile.
-    pub(crate) fn compute_safely(&mut self, batch: &Batch, other: Claimant) -> std::thread::Result<Option<Computed>> {
+    /// [`Self::compute`], which catches panics. A panic costs its batch and no other: nothing is added up meanwhile.
+    pub(crate) fn compute_safely(
+        &mut self,
+        batch: &Batch,
+        other: Claimant,
+    ) -> std::thread::Result<Option<BatchRecords>> {
         catch_unwind(AssertUnwindSafe(|| self.compute(batch, other)))
     }
 
-    /// As [`Self::add_up`]. What broke down in the middle may be there in part; that it did is said.
+    /// [`Self::add_up`], which catches panics. After a panic, a part of the batch may be added; all of it counts as
+    /// lost.
     pub(crate) fn add_up_safely(&mut self, batch: &Batch) {
         if catch_unwind(AssertUnwindSafe(|| self.add_up(batch))).is_err() {
             self.lose(batch);
         }
     }
 
-    /// Nothing is known of a batch.
+    /// Counts the exchanges of a batch as lost.
     pub(crate) fn lose(&mut self, batch: &Batch) {
         for exchange in &batch.exchanges {
-            self.findings.lost[usize::from(exchange.tag.phase.0)] += 1;
+            self.totals.lost[usize::from(exchange.tag.phase.0)] += 1;
         }
     }
 
-    /// Reads a batch and encodes its records. They count only once they are added up. Gives up, with `None`, when
-    /// somebody else claimed the batch.
-    pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<Computed> {
+    /// Reads a batch and encodes its records. They count only once they are added up. Returns `None` if the other
+    /// claimant has the batch.
+    pub(crate) fn compute(&mut self, batch: &Batch, other: Claimant) -> Option<BatchRecords> {
         self.records.clear();
         let (mut failures, mut odd_lengths, mut values) = (Vec::new(), Vec::new(), Vec::new());
         let mut encoded: Vec<Vec<u8>> = self.context.shelves.iter().map(Shelf::take).collect();
@@ -275,7 +279,7 @@ impl Recorder {
                 return None;
             }
             let mut record = self.context.read(exchange, self.number, &self.is_over);
-            // Here, so that no file, table or log ever has what the server said to a failed request as it came.
+            // Secrets are hidden here, so that no file, table or log has the server's error text as it arrived.
             let redactor = self.context.redactor(exchange, &record.measured);
             record.measured.error = record.measured.error.map(|error| redactor.error(error));
             if let Some(trace) = &mut record.measured.http_trace {
@@ -307,21 +311,21 @@ impl Recorder {
             self.courtesy.give_way();
         }
         let encoded = encoded.into_iter().map(Arc::new).collect();
-        Some(Computed { encoded, failures, odd_lengths, values })
+        Some(BatchRecords { encoded, failures, odd_lengths, values })
     }
 
     /// Adds up the records of the batch computed last.
     pub(crate) fn add_up(&mut self, batch: &Batch) {
         let computed = self.records.drain(..).zip(&self.metrics).zip(&batch.exchanges);
         for ((record, metrics), exchange) in computed {
-            // Every record, as its line says it: those who receive it see which were cut short.
-            if let Some(histograms) = &mut self.findings.histograms {
+            // Histograms count every record, like the record files. They show which requests were cut short.
+            if let Some(histograms) = &mut self.totals.histograms {
                 let error = record.measured.error.as_ref().map(|error| (error, exchange.status));
                 histograms.add(&record.meta, metrics, error);
             }
-            // A request that the run itself cut short says nothing about the server.
+            // A request that the run itself cut short is no result of the server.
             let phase = usize::from(record.meta.phase.index);
-            let (records, quality) = (&mut self.findings.phases[phase], &mut self.findings.quality[phase]);
+            let (records, quality) = (&mut self.totals.phases[phase], &mut self.totals.quality[phase]);
             if exchange.was_cut_off() {
                 records.pass_over(record.measured.number, record.measured.credit_issued.unwrap_or_default());
                 quality::add_cut_off(quality, exchange);
@@ -333,23 +337,23 @@ impl Recorder {
         self.sweep();
     }
 
-    /// Hands on what curves need of the records added since.
+    /// Gives the curves the records that were added since.
     pub(crate) fn sweep(&mut self) {
-        for (phase, records) in self.findings.phases.iter_mut().enumerate() {
+        for (phase, records) in self.totals.phases.iter_mut().enumerate() {
             self.context.sweeps.tend(phase, records, self.courtesy);
         }
     }
 
-    /// What is known so far of what is asked for.
-    pub(crate) fn running(&self, asked: Question) -> Running {
-        let histograms = self.findings.histograms.as_ref().filter(|_| asked.wants_histograms());
+    /// The requested statistics so far.
+    pub(crate) fn running_stats(&self, asked: StatsRequest) -> RunningStats {
+        let histograms = self.totals.histograms.as_ref().filter(|_| asked.wants_histograms());
         let (live, reads) = asked.wants_metrics().then(|| (self.live(), self.reads())).unzip();
-        Running { live, reads: reads.unwrap_or_default(), histograms: histograms.cloned() }
+        RunningStats { live, reads: reads.unwrap_or_default(), histograms: histograms.cloned() }
     }
 
     fn reads(&self) -> ReadCounts {
         let mut reads = ReadCounts::default();
-        let phases = self.context.reader.phases.iter().zip(&self.findings.quality);
+        let phases = self.context.reader.phases.iter().zip(&self.totals.quality);
         let profiling = phases.filter(|(id, _)| id.kind == PhaseKind::Profiling);
         profiling.for_each(|(_, quality)| reads.merge(&ReadCounts::of(quality)));
         reads
@@ -357,7 +361,7 @@ impl Recorder {
 
     fn live(&self) -> LiveByKind {
         let mut live = LiveByKind::default();
-        for (id, records) in self.context.reader.phases.iter().zip(&self.findings.phases) {
+        for (id, records) in self.context.reader.phases.iter().zip(&self.totals.phases) {
             if records.records() > 0 {
                 live.merge(&match id.kind {
                     PhaseKind::Warmup => LiveByKind { warmup: records.live(), profiling: None },
@@ -368,7 +372,7 @@ impl Recorder {
         live
     }
 
-    pub(crate) fn into_findings(self) -> Findings {
-        self.findings
+    pub(crate) fn into_totals(self) -> RecordTotals {
+        self.totals
     }
 }

@@ -1,30 +1,30 @@
-//! Asks the record threads for their running statistics and histograms, once for everyone who watches.
+//! Requests running statistics and histograms from the record threads, once for all consumers.
 
 use crate::events::Events;
 use crate::events::phases::PhaseTrack;
-use crate::recording::recorder::{LiveByKind, Question, Recorder, Running};
+use crate::recording::recorder::{LiveByKind, Recorder, RunningStats, StatsRequest};
 use aiperf_metrics::{Live, Metrics, Summary, verdict};
 use aiperf_types::{LatencyBucket, MetricSnapshot, MetricsSnapshot, MonoNs, Nanos, PhaseKind, Verdict};
 
-/// Nobody sees more than ten snapshots a second.
+/// At most ten snapshots a second.
 const SHORTEST: Nanos = Nanos(100_000_000);
-/// How long to wait for the running statistics of a thread that gets no core; its earlier ones are taken then.
+/// How long to wait for the statistics of a thread that gets no core. After that, its earlier ones are used.
 const PATIENCE: Nanos = Nanos(200_000_000);
-/// More bars than these are not told apart.
+/// More bars than these cannot be distinguished.
 const MOST_BUCKETS: usize = 256;
 
-/// When to ask, and what was answered.
+/// Decides when to request statistics, and merges those of all threads.
 pub(crate) struct Sampler {
     metrics: Option<Pace>,
     histograms: Option<Pace>,
-    question: Question,
-    /// When the question was put that is not answered yet.
+    request: StatsRequest,
+    /// The time of the open request.
     asked_at: Option<MonoNs>,
-    /// By record thread: its latest answers, and to which question the last one was.
-    answers: Vec<(Question, Running)>,
+    /// By record thread: its latest statistics, and their request.
+    by_thread: Vec<(StatsRequest, RunningStats)>,
 }
 
-/// How often something is wanted, and when next.
+/// How often something is due, and when next.
 struct Pace {
     every: Nanos,
     next: MonoNs,
@@ -51,46 +51,46 @@ impl Pace {
 }
 
 impl Sampler {
-    /// `None` where nobody wants anything.
+    /// `None` if no consumer wants statistics.
     pub(crate) fn of(events: &Events, threads: usize, now: MonoNs) -> Option<Self> {
         let pace = |every: Option<Nanos>| every.map(|every| Pace::new(every, now));
         let (metrics, histograms) = (pace(events.metrics_every()), pace(events.histograms_every()));
-        let answers = (0..threads).map(|_| Default::default()).collect();
+        let by_thread = (0..threads).map(|_| Default::default()).collect();
         let is_wanted = metrics.is_some() || histograms.is_some();
-        is_wanted.then(|| Self { metrics, histograms, question: Question::default(), asked_at: None, answers })
+        is_wanted.then(|| Self { metrics, histograms, request: StatsRequest::default(), asked_at: None, by_thread })
     }
 
     pub(crate) fn is_due(&self, now: MonoNs) -> bool {
         self.asked_at.is_none() && [&self.metrics, &self.histograms].into_iter().flatten().any(|pace| pace.is_due(now))
     }
 
-    /// For what is due by now.
-    pub(crate) fn ask(&mut self, now: MonoNs) -> Question {
+    /// Makes the request for the statistics that are due.
+    pub(crate) fn ask(&mut self, now: MonoNs) -> StatsRequest {
         let due = |pace: &mut Option<Pace>| pace.as_mut().is_some_and(|pace| pace.take(now));
-        self.question = self.question.next(due(&mut self.metrics), due(&mut self.histograms));
+        self.request = self.request.next(due(&mut self.metrics), due(&mut self.histograms));
         self.asked_at = Some(now);
-        self.question
+        self.request
     }
 
-    pub(crate) fn answer(&mut self, thread: usize, asked: Question, running: Running) {
-        let (answered, known) = &mut self.answers[thread];
-        *answered = asked;
-        known.update(running);
+    pub(crate) fn add(&mut self, thread: usize, asked: StatsRequest, stats: RunningStats) {
+        let (latest, known) = &mut self.by_thread[thread];
+        *latest = asked;
+        known.update(stats);
     }
 
-    /// What all threads say, once they answered the question that is open or took too long.
-    pub(crate) fn take_answers(&mut self, now: MonoNs, coordinator: &Recorder) -> Option<Running> {
-        if !self.is_answered(now) {
+    /// The merged statistics of all threads, once each has responded to the open request or has taken too long.
+    pub(crate) fn take_merged(&mut self, now: MonoNs, coordinator: &Recorder) -> Option<RunningStats> {
+        if !self.is_complete(now) {
             return None;
         }
         self.asked_at = None;
-        let mut running = coordinator.running(self.question);
-        self.answers.iter().for_each(|(_, answer)| running.merge(answer, self.question));
-        Some(running)
+        let mut merged = coordinator.running_stats(self.request);
+        self.by_thread.iter().for_each(|(_, stats)| merged.merge(stats, self.request));
+        Some(merged)
     }
 
-    fn is_answered(&self, now: MonoNs) -> bool {
-        let all = || self.answers.iter().all(|(answered, _)| *answered == self.question);
+    fn is_complete(&self, now: MonoNs) -> bool {
+        let all = || self.by_thread.iter().all(|(latest, _)| *latest == self.request);
         self.asked_at.is_some_and(|at| all() || now.since(at) > PATIENCE)
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn snapshot(
         PhaseKind::Warmup => live.warmup,
         PhaseKind::Profiling => live.profiling,
     }?;
-    // One that began earlier may go on for longer.
+    // A phase that began earlier may end later.
     let until = of_kind().map(|phase| phase.requests_done.get().map_or(now, |done| done.at)).max()?;
     let latencies = live.ranges(metrics, "request_latency", MOST_BUCKETS).into_iter();
     let latencies = latencies.map(|(from, to, count)| LatencyBucket { from, to, count }).collect();

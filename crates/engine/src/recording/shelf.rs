@@ -1,28 +1,28 @@
-//! Buffers of encoded records, used again: they are filled by whoever computes records and emptied by the writer of a
-//! sink, and one that is made on a thread and freed on another costs more than to keep it.
+//! Reuses the buffers of encoded records. A thread that computes records fills a buffer, and the writer of a sink
+//! empties it. To allocate on one thread and free on another costs more than to keep the buffer.
 
 use std::sync::{Arc, Mutex};
 
-/// Bytes of a fresh buffer: the lines of a batch fit.
+/// The capacity of a new buffer: the lines of a batch fit.
 const FRESH: usize = 64 << 10;
-/// Larger ones are not kept: one huge batch must not stay for ever.
+/// Larger buffers are not kept: one huge batch must not occupy memory for ever.
 const KEEP_LIMIT: usize = 256 << 10;
-/// What lies between two looks of a writer, at thousands of batches a second.
+/// The batches between two looks of a writer, at thousands of batches a second.
 const KEEP_COUNT: usize = 64;
 
-/// The buffers of one sink that wait to be filled.
+/// The empty buffers of one sink.
 #[derive(Clone, Default)]
 pub(crate) struct Shelf(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl Shelf {
-    /// An empty buffer. A fresh one where somebody else has the shelf just now: that may be a thread of lowest priority
-    /// without a core, and nobody waits for one.
+    /// An empty buffer. It is new if another thread has the lock: that may be a thread of lowest priority without a
+    /// core, and no thread may wait for it.
     pub(crate) fn take(&self) -> Vec<u8> {
         let kept = self.0.try_lock().ok().and_then(|mut shelf| shelf.pop());
         kept.unwrap_or_else(|| Vec::with_capacity(FRESH))
     }
 
-    /// Takes a buffer back, unless somebody still has it.
+    /// Takes a buffer back, unless it is still in use.
     pub(crate) fn give(&self, buffer: Arc<Vec<u8>>) {
         if let Ok(mut buffer) = Arc::try_unwrap(buffer)
             && buffer.capacity() <= KEEP_LIMIT
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_that_nobody_has_any_more_is_used_again() {
+    fn a_buffer_without_other_holders_is_reused() {
         let shelf = Shelf::default();
         let mut buffer = shelf.take();
         buffer.extend([7; 9000]);

@@ -1,9 +1,9 @@
 //! Where records are written while the run is on: any number of sinks, each in order of completion.
 //!
-//! Each sink has a thread of its own: a write may block for as long as it likes, on a busy disk or a file server that
-//! went away. If one thread wrote to all sinks, a blocked one would hold up the others. The coordinator only brings
-//! batches into order and hands their bytes on. What a sink has not taken yet counts in the queue's budget, of bytes
-//! and of time: memory has a bound, and no new request is sent while records wait for too long.
+//! Each sink has its own thread. A write may block without limit, on a busy disk or a file server that does not
+//! respond. If one thread wrote to all sinks, a blocked sink would delay the others. The coordinator only brings
+//! batches into order and forwards their bytes. Bytes that a sink has not written count in the queue's budgets of bytes
+//! and of time: memory is bounded, and no new request is sent while records wait for too long.
 //!
 //! No writer is woken before the end. Each looks for batches every `LOOK_EVERY`, and writes them in one go.
 //!
@@ -18,7 +18,7 @@ pub(crate) use writer::SinkWriter;
 #[cfg(test)]
 pub(crate) use writer::Wrote;
 
-use crate::recording::batch::{Batch, Computed};
+use crate::recording::batch::{Batch, BatchRecords};
 use crate::recording::shelf::Shelf;
 use crate::recording::stalls::ThreadCounters;
 use aiperf_metrics::{RecordEncoder, SinkStall};
@@ -32,22 +32,22 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::Thread;
 use writer::SinkState;
 
-/// Takes every record of a run.
+/// Receives every record of a run.
 pub struct RecordSink {
-    /// As failures name it.
+    /// Its name in failures.
     pub name: &'static str,
-    /// Where the records go, for people.
+    /// The file, as messages name it.
     pub path: PathBuf,
     /// Makes an encoder for each thread that computes records.
     pub encoder: Box<dyn Fn() -> Box<dyn RecordEncoder>>,
-    /// Where the encoded records go, in order of completion. With an error of the kind `WouldBlock` it has kept what it
-    /// was given, and is asked again: a full disk may have room later.
+    /// Receives the encoded records in order of completion. An error of the kind `WouldBlock` means that it has kept
+    /// the bytes and must be called again: a full disk may have room later.
     pub file: Box<dyn Write + Send>,
-    /// Bytes that it keeps in memory at most, which are taken from the queue's budget.
+    /// The most bytes that it keeps in memory. They are taken from the queue's budget.
     pub holds: usize,
 }
 
-/// A sink that could not be written to its end. What was written before stays.
+/// A sink that could not be written completely. Earlier records stay in the file.
 #[derive(Debug)]
 pub struct SinkFailure {
     pub sink: &'static str,
@@ -55,19 +55,20 @@ pub struct SinkFailure {
     pub error: io::Error,
 }
 
-/// Brings batches back into order and hands them to the sinks.
+/// Brings batches into order and gives them to the sinks.
 pub(crate) struct OrderedSinks {
     sinks: Vec<OpenSink>,
     /// Batches that wait for an earlier one. Their exchanges count in the queue's budget.
     early: BTreeMap<u64, Ready>,
     next: u64,
-    /// What sinks were handed and not all of them have written, in order; the first is that of this number.
+    /// Batches that the sinks have and not all of them have written, in order.
     handed: VecDeque<Handed>,
+    /// The number of the first of them.
     first_handed: u64,
     failures: Vec<SinkFailure>,
-    /// Of these, how many were reported.
+    /// How many of them were reported.
     reported: usize,
-    /// What the thread of a sink did so far.
+    /// Reads the counters of a sink's thread.
     measure: fn(&SinkState, MonoNs) -> ThreadCounters,
 }
 
@@ -76,7 +77,7 @@ pub(crate) struct OrderedSinks {
 pub(crate) struct Handed {
     /// The phase of each record.
     pub(crate) phases: Vec<u16>,
-    /// What its records in bytes count in the budget.
+    /// The size of its encoded records in the budget.
     pub(crate) bytes: usize,
     /// When the sinks got it.
     at: MonoNs,
@@ -85,25 +86,25 @@ pub(crate) struct Handed {
 struct OpenSink {
     name: &'static str,
     path: PathBuf,
-    /// `None` when nothing more comes.
+    /// `None` when no more batches follow.
     batches: Option<Sender<Arc<Vec<u8>>>>,
     state: Arc<SinkState>,
-    /// Since when it is stalled, if that was reported.
+    /// The start of a reported stall.
     stalled: Option<MonoNs>,
     stall: SinkStall,
-    /// What its thread had done when nothing waited for long.
+    /// The counters of its thread when no record had waited for long.
     calm: Option<ThreadCounters>,
 }
 
 /// A batch whose records can be written.
 pub(crate) struct Ready {
     pub(crate) batch: Arc<Batch>,
-    /// What the coordinator made of it; `None` where its record thread did.
-    pub(crate) own: Option<Computed>,
+    /// Its records, if the coordinator computed them; `None` if a record thread did.
+    pub(crate) own: Option<BatchRecords>,
 }
 
 impl Ready {
-    pub(crate) fn computed(&self) -> Option<&Computed> {
+    pub(crate) fn computed(&self) -> Option<&BatchRecords> {
         self.own.as_ref().or(self.batch.computed.get())
     }
 
@@ -222,7 +223,7 @@ impl OrderedSinks {
             .collect()
     }
 
-    pub(crate) fn into_findings(self) -> (Vec<SinkFailure>, Vec<SinkStall>) {
+    pub(crate) fn into_reports(self) -> (Vec<SinkFailure>, Vec<SinkStall>) {
         let stalls = self.sinks.into_iter().map(|sink| sink.stall).filter(|stall| stall.count > 0).collect();
         (self.failures, stalls)
     }

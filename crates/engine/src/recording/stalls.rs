@@ -1,27 +1,27 @@
-//! What the thread of a sink did while records waited for it, by the kernel's account.
+//! What the thread of a sink did while records waited for it, from the kernel's counters.
 
 use crate::kernel_counters::stolen_ticks;
 use aiperf_metrics::StallTimes;
 use aiperf_types::{MonoNs, Nanos};
 use std::fs;
 
-/// What a thread did since it began; counters that only grow.
+/// Counters of a thread since its start. They only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ThreadCounters {
     pub(crate) at: MonoNs,
-    /// Time inside writes, whatever it did there.
+    /// Time inside writes, on a core or not.
     pub(crate) in_writes: Nanos,
     /// Time on a core.
     pub(crate) computing: Nanos,
-    /// Time it was ready to run and had no core.
+    /// Time in which it was ready to run and had no core.
     pub(crate) core_wait: Nanos,
-    /// CPU time of all cores that the hypervisor took, and all of it, in ticks.
+    /// CPU time of all cores in ticks: the part that the hypervisor took, and the total.
     pub(crate) stolen: u64,
     pub(crate) ticks: u64,
 }
 
 impl ThreadCounters {
-    /// Of a thread of this process, by its number; what the kernel does not say is zero.
+    /// The counters of a thread of this process, by its id. Counters that the kernel does not provide are zero.
     pub(crate) fn of_thread(id: i32, in_writes: Nanos, at: MonoNs) -> Self {
         let text = fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).unwrap_or_default();
         let mut fields = text.split_ascii_whitespace().map(|field| Nanos(field.parse().unwrap_or(0)));
@@ -31,7 +31,7 @@ impl ThreadCounters {
         Self { at, in_writes, computing, core_wait, stolen, ticks }
     }
 
-    /// What the thread did during a wait, between two looks at its counters.
+    /// What the thread did during a wait, from its counters before and after.
     pub(crate) fn until(self, after: Self, waited: Nanos) -> StallTimes {
         let less = |of: fn(Self) -> Nanos| Nanos(of(after).0.saturating_sub(of(self).0));
         let mut times = StallTimes {

@@ -105,8 +105,8 @@ impl Ahead {
 
     /// Requests a late body; `None` if no thread builds them.
     pub(crate) fn ask(&self, draw: Draw, conversation: u32) -> Option<oneshot::Receiver<Prepared>> {
-        let (reply, answer) = oneshot::channel();
-        self.late.get()?.send(Some(LateBody { draw, conversation, reply })).then_some(answer)
+        let (reply, late) = oneshot::channel();
+        self.late.get()?.send(Some(LateBody { draw, conversation, reply })).then_some(late)
     }
 
     /// From now on late bodies can be requested. Returns the receiver of these requests.

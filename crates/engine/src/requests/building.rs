@@ -72,7 +72,7 @@ impl Requests {
         let session_id = conversation.session_id.as_str().into();
         let mut first = self.ask(&mut session, None, (index as u32, 0), session_id)?;
         if conversation.turns.len() > 1 {
-            first.later = Some(LaterTurns::FromAnswers(Box::new(session)));
+            first.later = Some(LaterTurns::FromResponses(Box::new(session)));
         }
         Ok(first)
     }
@@ -83,13 +83,13 @@ impl Requests {
         let mut first = self.first_turn(index, conversation)?;
         let mut bytes = first.encoded.body.held();
         match first.later.as_mut() {
-            Some(LaterTurns::FromAnswers(session)) if first.wants_reply => {
+            Some(LaterTurns::FromResponses(session)) if first.wants_reply => {
                 let pieces = session.prepare_turns();
                 // The texts of its turns are kept too.
                 bytes +=
                     2 * pieces.map_err(|error| self.refused((index as u32, 1), first.session_id.clone(), error))?;
             }
-            Some(LaterTurns::FromAnswers(session)) => {
+            Some(LaterTurns::FromResponses(session)) => {
                 let (mut turns, mut before) = (Vec::new(), first.prompt.clone());
                 for turn in 1..conversation.turns.len() {
                     let at = (index as u32, turn as u32);

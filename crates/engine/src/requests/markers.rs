@@ -74,8 +74,8 @@ impl Markers {
         marker: Option<String>,
     ) -> (Body, Option<CacheMarker>) {
         let (Some(bust), Some(marker)) = (self.bust, marker) else { return (without(body, spots), None) };
-        let told = CacheMarker { text: bust.with_gap(&marker).into(), target: bust.target() };
-        (with(body, spots, marker.into()), Some(told))
+        let recorded = CacheMarker { text: bust.with_gap(&marker).into(), target: bust.target() };
+        (with(body, spots, marker.into()), Some(recorded))
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) enum LaterTurns {
     /// Requests that are the same in every session.
     Prepared(Vec<Arc<PreparedRequest>>),
     /// Each turn depends on the responses before it: a session that has sent its first turn.
-    FromAnswers(Box<Session>),
+    FromResponses(Box<Session>),
 }
 
 impl PreparedRequest {
@@ -80,14 +80,14 @@ impl PreparedRequest {
     pub(crate) fn later_turn(&self, turn: u32) -> Option<&Arc<Self>> {
         match self.later.as_ref()? {
             LaterTurns::Prepared(later) => later.get((turn as usize).checked_sub(1)?),
-            LaterTurns::FromAnswers(_) => None,
+            LaterTurns::FromResponses(_) => None,
         }
     }
 
     /// The session that continues from this first turn, if the later turns were not encoded beforehand.
     pub(crate) fn session(&self) -> Option<&Session> {
         match self.later.as_ref()? {
-            LaterTurns::FromAnswers(session) => Some(session),
+            LaterTurns::FromResponses(session) => Some(session),
             LaterTurns::Prepared(_) => None,
         }
     }

@@ -192,14 +192,14 @@ fn mark(count: &mut PromptCount, tokenizer: &Tokenizer, marker: impl Fn() -> Opt
     let Some(around) = &count.marked else { return Some(()) };
     let marker = marker();
     if count.with_marker.as_ref().is_none_or(|(known, _)| *known != marker) {
-        let said = match &marker {
+        let text = match &marker {
             Some(marker) => around.replacen(PLACEHOLDER, marker, 1),
             None => around.replacen(&format!("{PLACEHOLDER}{MARKER_GAP}"), "", 1),
         };
-        if said.contains(PLACEHOLDER) {
+        if text.contains(PLACEHOLDER) {
             return None;
         }
-        count.with_marker = Some((marker, tokenizer.count(&said) as u64));
+        count.with_marker = Some((marker, tokenizer.count(&text) as u64));
     }
     Some(())
 }

@@ -148,9 +148,10 @@ fn each_turn_is_shown_on_its_own() {
     let talk = talk(ContextMode::DeltasWithoutResponses, vec![Turn::text("one"), Turn::text("two")]);
     let shown = requests.payloads(0, &talk).unwrap();
     assert_eq!((&*shown.session_id, shown.bodies.len()), ("s", 2));
-    let said = |body: &Body| serde_json::from_slice::<serde_json::Value>(&body.joined()).unwrap()["messages"].clone();
-    assert_eq!(said(&shown.bodies[0]), json!([{"role": "user", "content": "one"}]));
-    assert_eq!(said(&shown.bodies[1]), json!([{"role": "user", "content": "two"}]));
+    let messages =
+        |body: &Body| serde_json::from_slice::<serde_json::Value>(&body.joined()).unwrap()["messages"].clone();
+    assert_eq!(messages(&shown.bodies[0]), json!([{"role": "user", "content": "one"}]));
+    assert_eq!(messages(&shown.bodies[1]), json!([{"role": "user", "content": "two"}]));
     assert_eq!(shown.bodies[0], requests.keep(0, &talk).unwrap().0.encoded.body, "as it is sent");
 }
 

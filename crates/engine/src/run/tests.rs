@@ -44,12 +44,16 @@ struct Around {
 }
 
 /// Runs a plan whose requests are changed before they are sent.
-fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> Outcome {
+fn run_with(plan: Plan, change: impl FnOnce(Requests) -> Requests) -> EngineOutcome {
     run_changed(plan, change, Around::default()).0
 }
 
 /// As `run_with`, with the events of the run.
-fn run_changed(plan: Plan, change: impl FnOnce(Requests) -> Requests, around: Around) -> (Outcome, Vec<RunEvent>) {
+fn run_changed(
+    plan: Plan,
+    change: impl FnOnce(Requests) -> Requests,
+    around: Around,
+) -> (EngineOutcome, Vec<RunEvent>) {
     let (outcome, events) = try_run(plan, change, around);
     let mut outcome = outcome.unwrap();
     outcome.hooks.take().into_iter().for_each(HookThread::finish);
@@ -61,7 +65,7 @@ fn try_run(
     plan: Plan,
     change: impl FnOnce(Requests) -> Requests,
     around: Around,
-) -> (Result<Outcome, EngineError>, Vec<RunEvent>) {
+) -> (Result<EngineOutcome, EngineError>, Vec<RunEvent>) {
     let plan = Arc::new(plan);
     let tokenizer = Tokenizer::builtin();
     let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &tokenizer)).unwrap());
@@ -92,7 +96,7 @@ fn metrics(plan: &Plan) -> Arc<Metrics> {
     Arc::new(Metrics::for_run(RunTraits::new(plan.endpoint.kind, plan.endpoint.streaming)))
 }
 
-fn summary(plan: &Plan, outcome: &Outcome) -> Summary {
+fn summary(plan: &Plan, outcome: &EngineOutcome) -> Summary {
     let phase = &outcome.phases[0];
     let window = Window { start: phase.start, end: phase.end };
     phase.records.summarise(&metrics(plan), window.into())
@@ -166,7 +170,7 @@ impl RecordEncoder for SaysRaw {
 
 #[test]
 fn raw_exchanges_are_kept_if_a_sink_wants_them() {
-    for (wanted, said) in [(true, "whole whole whole "), (false, "")] {
+    for (wanted, text) in [(true, "whole whole whole "), (false, "")] {
         let mut plan = plan_of(serve(|_, _| json(HELLO)), 3);
         plan.artifacts.raw = wanted;
         let shown = Shown::default();
@@ -178,7 +182,7 @@ fn raw_exchanges_are_kept_if_a_sink_wants_them() {
             holds: 0,
         };
         run_changed(plan, |requests| requests, Around { sinks: vec![sink], ..Around::default() });
-        assert_eq!(shown.text(), said);
+        assert_eq!(shown.text(), text);
     }
 }
 
@@ -307,11 +311,11 @@ fn a_record_that_cannot_be_computed_costs_its_batch_and_is_reported() {
 }
 
 #[test]
-fn a_thread_that_panics_loses_only_its_own_findings() {
-    let nothing = || Findings { phases: Vec::new(), quality: Vec::new(), histograms: None, lost: vec![1] };
+fn a_thread_that_panics_loses_only_its_own_records() {
+    let nothing = || RecordTotals { phases: Vec::new(), quality: Vec::new(), histograms: None, lost: vec![1] };
     let dies = std::thread::spawn(|| panic!("on purpose"));
-    let (findings, dead) = collect(nothing(), vec![dies, std::thread::spawn(nothing)]);
-    assert_eq!((findings.lost, dead), (vec![2], 1));
+    let (totals, dead) = collect(nothing(), vec![dies, std::thread::spawn(nothing)]);
+    assert_eq!((totals.lost, dead), (vec![2], 1));
 }
 
 #[test]
@@ -350,12 +354,12 @@ fn a_video_is_one_record_of_several_legs() {
 #[test]
 fn histograms_of_many_threads_are_sent_without_record_processors_and_a_message_reports_it() {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
-    let said = |workers, record_threads| {
+    let warnings = |workers, record_threads| {
         let mut events = Events::new(WallAnchor::default());
         let heard = events.subscribe(Interest::default());
         instruments(&metrics, Sizing { workers, record_threads, connections: 1 }, 2, &events);
         drop(events);
         heard.filter(|event| matches!(event, RunEvent::Message(_))).count()
     };
-    assert_eq!((said(4, 7), said(4, 8), said(32, 32)), (0, 1, 1));
+    assert_eq!((warnings(4, 7), warnings(4, 8), warnings(32, 32)), (0, 1, 1));
 }

@@ -51,7 +51,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        if let Some(Poll::Ready(event)) = self.hooks.as_ref().map(|hooks| hooks.poll_answer(cx)) {
+        if let Some(Poll::Ready(event)) = self.hooks.as_ref().map(|hooks| hooks.poll_done(cx)) {
             return Poll::Ready(event);
         }
         match self.recorded.as_mut().map(|recorded| recorded.poll_recv(cx)) {
@@ -113,7 +113,7 @@ pub(crate) struct Conductor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     /// An event arrived.
-    Told,
+    Event,
     /// A deadline was reached. The thread noticed it when it looked for arrivals.
     Timer,
 }
@@ -167,17 +167,17 @@ impl Conductor {
     /// execute them, and a second `pump` would panic. So a worker sends no event while it performs a command. If it has
     /// one then (a request that cannot be built, or one that was never sent), it sends it from a separate task. A
     /// request that starts at once only spawns its task.
-    pub(crate) fn tell(&self, event: Event) {
+    pub(crate) fn handle(&self, event: Event) {
         self.inbox.borrow_mut().push(event);
-        if self.pump(Cause::Told) {
+        if self.pump(Cause::Event) {
             self.wake.notify_one();
         }
     }
 
     /// Handles an event from a worker on another thread.
-    pub(crate) fn hear(&self, worker: usize, event: Event) {
+    pub(crate) fn handle_from(&self, worker: usize, event: Event) {
         self.with_workers(|workers| workers.note(worker, &event));
-        self.tell(event);
+        self.handle(event);
     }
 
     /// The results of the phases, by index; `None` for a phase that never started.
@@ -198,7 +198,7 @@ impl Conductor {
         }
         self.inbox.borrow_mut().extend(self.sources.borrow_mut().more());
         if !self.inbox.borrow().is_empty() {
-            self.pump(Cause::Told);
+            self.pump(Cause::Event);
         }
         let crossed = self.too_many_failed.borrow();
         crossed.as_ref().map(|(phase, reason)| {
@@ -217,7 +217,7 @@ impl Conductor {
     pub(crate) async fn drive(&self) -> io::Result<()> {
         let mut timer = DeadlineTimer::new()?;
         let mut stopping = false;
-        self.pump(Cause::Told);
+        self.pump(Cause::Event);
         while !self.finished.get() {
             let hold_poll = self.held.get().map(|_| mono_now().plus(HOLD_POLL));
             let unreachable = self.reach.deadline().filter(|_| !stopping);
@@ -228,13 +228,13 @@ impl Conductor {
                 () = self.stop.stopped(), if !stopping => {
                     stopping = true;
                     self.inbox.borrow_mut().push(Event::Stop);
-                    Cause::Told
+                    Cause::Event
                 }
                 event = std::future::poll_fn(|cx| self.sources.borrow_mut().poll_event(cx)) => {
                     let mut inbox = self.inbox.borrow_mut();
                     inbox.push(event);
                     inbox.extend(self.sources.borrow_mut().more());
-                    Cause::Told
+                    Cause::Event
                 }
                 result = reach(&mut timer, next) => {
                     result?;
@@ -272,7 +272,7 @@ impl Conductor {
             }
         }
         drop(actions);
-        self.reports.borrow_mut().tell(now, schedule.running());
+        self.reports.borrow_mut().report(now, schedule.running());
         let is_new = deadline != self.deadline.replace(deadline);
         // While dispatch is held, the loop must check whether it may continue: perhaps no other event arrives any more.
         let reach = self.reach.deadline();
@@ -427,7 +427,7 @@ mod tests {
         queue.push(Exchange::default().into());
         let conductor = conductor(&plan, queue, Arc::new(Unsent::up_to(u64::MAX)));
         assert!(!conductor.queue.holds_dispatch(mono_now()), "records wait, but there is nothing to send");
-        conductor.pump(Cause::Told);
+        conductor.pump(Cause::Event);
         assert!(conductor.queue.holds_dispatch(mono_now()));
         let (holds, held) = conductor.holds();
         assert!(holds == 1 && held > Nanos::ZERO, "{held:?}");
@@ -459,7 +459,8 @@ mod tests {
                 {
                     unsent.remove(1);
                     let (session, turn) = (dispatch.session, dispatch.turn);
-                    conductor.hear(0, Event::Returned { session, turn, end: RequestEnd::Answered, at: mono_now() });
+                    conductor
+                        .handle_from(0, Event::Returned { session, turn, end: RequestEnd::Answered, at: mono_now() });
                 }
                 if conductor.finished.get() {
                     return most;

@@ -26,7 +26,7 @@ enum Call {
 /// The conductor's end of the hook thread.
 pub(crate) struct HookCalls {
     calls: Sender<Call>,
-    answers: RefCell<UnboundedReceiver<Event>>,
+    done_events: RefCell<UnboundedReceiver<Event>>,
 }
 
 impl HookCalls {
@@ -39,8 +39,8 @@ impl HookCalls {
     }
 
     /// The results of earlier calls.
-    pub(crate) fn poll_answer(&self, cx: &mut Context<'_>) -> Poll<Event> {
-        match self.answers.borrow_mut().poll_recv(cx) {
+    pub(crate) fn poll_done(&self, cx: &mut Context<'_>) -> Poll<Event> {
+        match self.done_events.borrow_mut().poll_recv(cx) {
             Poll::Ready(Some(event)) => Poll::Ready(event),
             Poll::Ready(None) | Poll::Pending => Poll::Pending,
         }
@@ -68,18 +68,18 @@ impl HookThread {
 /// Starts the thread. It ends when all its callers are gone.
 pub(crate) fn start(hooks: Box<dyn PhaseHooks>) -> io::Result<(HookCalls, HookThread)> {
     let (calls, asked) = channel();
-    let (answer, answers) = unbounded_channel();
+    let (done, done_events) = unbounded_channel();
     let failure = Arc::new(OnceLock::new());
-    let told = failure.clone();
-    let work = move || serve(hooks, &asked, &answer, &told);
+    let cause = failure.clone();
+    let work = move || serve(hooks, &asked, &done, &cause);
     let thread = std::thread::Builder::new().name("aiperf-hooks".to_owned()).spawn(work)?;
-    Ok((HookCalls { calls, answers: RefCell::new(answers) }, HookThread { thread, failure }))
+    Ok((HookCalls { calls, done_events: RefCell::new(done_events) }, HookThread { thread, failure }))
 }
 
 fn serve(
     mut hooks: Box<dyn PhaseHooks>,
     asked: &Receiver<Call>,
-    answer: &UnboundedSender<Event>,
+    done: &UnboundedSender<Event>,
     failure: &OnceLock<String>,
 ) {
     // Phases whose `before` has returned and that are not over.
@@ -95,7 +95,7 @@ fn serve(
                     Ok(()) => {
                         let asked = PhaseIndex(phase.index);
                         due.push(phase);
-                        Event::HooksAnswered(asked)
+                        Event::HooksDone(asked)
                     }
                     Err(reason) => {
                         // A failed `before` has cleaned up after itself.
@@ -103,7 +103,7 @@ fn serve(
                         Event::Stop
                     }
                 };
-                let _ = answer.send(event);
+                let _ = done.send(event);
             }
         }
     }
@@ -126,34 +126,34 @@ mod tests {
         let noted = Arc::default();
         let (calls, thread) = start(Box::new(Noted(Arc::clone(&noted)))).unwrap();
         ask(&calls);
-        let HookCalls { calls, answers } = calls;
+        let HookCalls { calls, done_events } = calls;
         drop(calls);
         thread.finish();
-        let mut answers = answers.into_inner();
-        let answers = std::iter::from_fn(|| answers.try_recv().ok()).collect();
-        (std::mem::take(&mut noted.lock().unwrap()), answers)
+        let mut done_events = done_events.into_inner();
+        let done_events = std::iter::from_fn(|| done_events.try_recv().ok()).collect();
+        (std::mem::take(&mut noted.lock().unwrap()), done_events)
     }
 
     #[test]
     fn a_phase_is_prepared_while_another_drains_and_each_is_cleaned_up_once() {
         let (one, two) = (phase(0, "one"), phase(1, "two"));
-        let (noted, answers) = done(|calls| {
+        let (noted, done_events) = done(|calls| {
             calls.before(&one);
             calls.before(&two);
             calls.after(&one);
         });
         assert_eq!(noted, ["before one", "before two", "after one", "after two"]);
-        assert_eq!(answers, [Event::HooksAnswered(PhaseIndex(0)), Event::HooksAnswered(PhaseIndex(1))]);
+        assert_eq!(done_events, [Event::HooksDone(PhaseIndex(0)), Event::HooksDone(PhaseIndex(1))]);
     }
 
     #[test]
     fn a_draining_phase_is_cleaned_up_if_the_next_one_cannot_start() {
         let (one, bad) = (phase(0, "one"), phase(1, "bad"));
-        let (noted, answers) = done(|calls| {
+        let (noted, done_events) = done(|calls| {
             calls.before(&one);
             calls.before(&bad);
         });
         assert_eq!(noted, ["before one", "before bad", "after one"]);
-        assert_eq!(answers, [Event::HooksAnswered(PhaseIndex(0)), Event::Stop]);
+        assert_eq!(done_events, [Event::HooksDone(PhaseIndex(0)), Event::Stop]);
     }
 }

@@ -2,8 +2,8 @@
 //! decides what follows each response; this module turns that into legs of one exchange.
 
 use crate::reading::{Reading, last_read, sent};
-use aiperf_dialect::Answer;
-use aiperf_dialect::video::{Keep, LegAnswer, Place, VideoJob, VideoStep};
+use aiperf_dialect::ResponseParser;
+use aiperf_dialect::video::{Keep, LegResponse, StepTarget, VideoJob, VideoStep};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::redirect::split_url;
 use aiperf_transport::{Leg, Redirects, Script, Step, body, charset};
@@ -17,19 +17,19 @@ pub(crate) struct VideoLegs<'a> {
     redirects: Redirects<'a>,
     /// The submission as it was sent, and the state of its job.
     job: Option<(Leg, VideoJob)>,
-    answer: Option<Answer>,
+    parser: Option<ResponseParser>,
 }
 
 impl<'a> VideoLegs<'a> {
     pub(crate) fn new(reading: Reading<'a>, redirects: Redirects<'a>) -> Self {
-        Self { reading, redirects, job: None, answer: None }
+        Self { reading, redirects, job: None, parser: None }
     }
 
     /// Stores the parsed responses in a finished exchange, or names its failure.
     pub(crate) fn finish(self, exchange: &mut Exchange) {
         let Some(failure) = exchange.failure.take() else {
             if exchange.is_success() {
-                exchange.parsed = self.answer.map(|answer| Box::new(answer.finish()));
+                exchange.parsed = self.parser.map(|parser| Box::new(parser.finish()));
             }
             return;
         };
@@ -54,22 +54,22 @@ impl<'a> VideoLegs<'a> {
         let media_type = body::header(&plain, "content-type").map(|_| body::media_type(&plain)).unwrap_or_default();
         let timeline = &exchange.timeline;
         let step =
-            job.next(LegAnswer { status: exchange.status.unwrap_or_default(), media_type: &media_type, body: &text });
+            job.next(LegResponse { status: exchange.status.unwrap_or_default(), media_type: &media_type, body: &text });
         let keep = match &step {
             VideoStep::Get { keep, .. } | VideoStep::End { keep } => *keep,
             VideoStep::Fail(failure) => return Err(failure.clone()),
         };
         let reading = &self.reading;
-        let answer = self.answer.get_or_insert_with(|| reading.answer(sent(timeline)));
+        let parser = self.parser.get_or_insert_with(|| reading.parser(sent(timeline)));
         match keep {
-            Keep::Text if exchange.is_success() => answer.feed_body(&text, last_read(timeline)),
-            Keep::Arrival => answer.arrived(last_read(timeline)),
+            Keep::Text if exchange.is_success() => parser.feed_body(&text, last_read(timeline)),
+            Keep::Arrival => parser.arrived(last_read(timeline)),
             Keep::Text | Keep::Nothing => {}
         }
         let VideoStep::Get { pause, from, renews_time, drops_body, .. } = step else { return Ok(Step::End) };
         let mut leg = match from {
-            Place::Path(path) => self.redirects.asking_for(submission, (*submission.origin).clone(), &path),
-            Place::Url(url) => match split_url(&url) {
+            StepTarget::Path(path) => self.redirects.asking_for(submission, (*submission.origin).clone(), &path),
+            StepTarget::Url(url) => match split_url(&url) {
                 Some((origin, path)) => self.redirects.asking_for(submission, origin, &path),
                 None => {
                     return Err(Failure::Redirect(format!("the server made a video at '{url}', which is no HTTP URL")));
@@ -82,15 +82,15 @@ impl<'a> VideoLegs<'a> {
 }
 
 impl Script for VideoLegs<'_> {
-    fn next(&mut self, leg: &Leg, answer: &Exchange) -> Step {
+    fn next(&mut self, leg: &Leg, response: &Exchange) -> Step {
         let api = self.reading.api;
         self.job.get_or_insert_with(|| (leg.clone(), VideoJob::new(api, leg.request_line().1)));
-        match self.redirects.next(leg, answer) {
+        match self.redirects.next(leg, response) {
             Step::End => {}
             redirected => return redirected,
         }
         self.redirects = self.redirects.anew();
-        self.follow(answer).unwrap_or_else(Step::Fail)
+        self.follow(response).unwrap_or_else(Step::Fail)
     }
 }
 

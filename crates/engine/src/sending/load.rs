@@ -21,8 +21,8 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{Plan, ReuseStrategy, Timestamps, Transport};
 use aiperf_schedule::Event;
 use aiperf_transport::{
-    AnswerBudget, BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Origin, Protocol,
-    Reuse, StampMode, StreamEnd, turn,
+    BufferReturn, Client, ClientSettings, ConnectPace, ConnectSettings, DeadlineTimer, Origin, Protocol,
+    ResponseBudget, Reuse, StampMode, StreamEnd, turn,
 };
 use aiperf_types::Nanos;
 use std::io;
@@ -39,7 +39,7 @@ pub(crate) struct Shared {
     /// A place for each connection in use, if they can run out.
     pub(crate) places: Option<Arc<Semaphore>>,
     /// The memory limit of all responses in flight.
-    pub(crate) budget: Arc<AnswerBudget>,
+    pub(crate) budget: Arc<ResponseBudget>,
 }
 
 /// The inputs of a worker's thread. The client itself is created there: it belongs to that thread.
@@ -146,14 +146,14 @@ impl Load {
         let entered = self.watch.enter();
         runtime.block_on(async {
             let conductor = self.conductor(sources);
-            let told = Rc::downgrade(&conductor);
-            let tell = move |event| {
-                if let Some(conductor) = told.upgrade() {
-                    conductor.tell(event);
+            let weak = Rc::downgrade(&conductor);
+            let send_event = move |event| {
+                if let Some(conductor) = weak.upgrade() {
+                    conductor.handle(event);
                 }
             };
             let (alarm, mut panicked) = Alarm::new();
-            let worker = self.worker(setup, Box::new(tell), alarm);
+            let worker = self.worker(setup, Box::new(send_event), alarm);
             conductor.set_workers(Workers::local(worker.clone(), self.unsent.clone()));
             tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             tokio::task::spawn_local(worker.clone().nudge());
@@ -199,14 +199,14 @@ impl Load {
             let listener = conductor.clone();
             let mut listen = tokio::task::spawn_local(async move {
                 while let Some((worker, event)) = reports.recv().await {
-                    listener.hear(worker, event);
+                    listener.handle_from(worker, event);
                 }
             });
             let result = tokio::select! {
                 biased;
                 driven = conductor.drive() => driven.map_err(EngineError::from),
                 Some(()) = panicked.recv() => Err(EngineError::Panicked("worker")),
-                // The runtime catches a panic of `hear`. No event would reach the schedule any more.
+                // The runtime catches a panic of `handle_from`. No event would reach the schedule any more.
                 Err(_) = &mut listen => Err(EngineError::Panicked("conductor")),
             };
             listen.abort();
@@ -251,10 +251,10 @@ impl Load {
         let entered = self.watch.enter();
         runtime.block_on(async {
             let number = usize::from(setup.number);
-            let tell = move |event| {
+            let send_event = move |event| {
                 let _ = report.send((number, event));
             };
-            let worker = self.worker(setup, Box::new(tell), alarm);
+            let worker = self.worker(setup, Box::new(send_event), alarm);
             let time = tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
             let nudge = tokio::task::spawn_local(worker.clone().nudge());
             let keep_waking = tokio::task::spawn_local(worker.clone().keep_waking());
@@ -270,7 +270,7 @@ impl Load {
         })
     }
 
-    fn worker(&self, setup: WorkerSetup, tell: Box<dyn Fn(Event)>, alarm: Alarm) -> Rc<Worker> {
+    fn worker(&self, setup: WorkerSetup, send_event: Box<dyn Fn(Event)>, alarm: Alarm) -> Rc<Worker> {
         let origins = self.plan.endpoint.urls.iter().map(Origin::from).collect();
         let client = Client::new(setup.settings, origins, setup.buffers).keeping_pace(self.pace.clone());
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
@@ -286,7 +286,7 @@ impl Load {
             secrets: Secrets(self.redactor.clone()),
             alarm,
         };
-        Worker::new(resources, tell)
+        Worker::new(resources, send_event)
     }
 
     /// The part of the ids' key that is the same for every worker and different in the next process.

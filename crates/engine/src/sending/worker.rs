@@ -1,7 +1,7 @@
 //! Requests in flight on one thread.
 
 use crate::events::worker_counters::{AllCounters, WorkerCounters};
-use crate::queue::{Finished, Queue};
+use crate::queue::{FinishedExchange, Queue};
 use crate::reading::{LiveReading, Reading, has_legs};
 use crate::requests::ahead::First;
 use crate::requests::{Prepared, Requests};
@@ -105,7 +105,7 @@ pub(crate) struct Resources {
     pub(crate) alarm: Alarm,
 }
 
-/// One worker. It stays on its thread; `tell` sends events to the conductor.
+/// One worker. It stays on its thread; `send_event` sends events to the conductor.
 pub(crate) struct Worker {
     number: u16,
     client: Client,
@@ -126,7 +126,7 @@ pub(crate) struct Worker {
     sessions: RefCell<Sessions>,
     /// Messages learned from responses that were parsed here.
     known: Rc<KnownMessages>,
-    tell: Box<dyn Fn(Event)>,
+    send_event: Box<dyn Fn(Event)>,
 }
 
 #[derive(Default)]
@@ -160,7 +160,7 @@ impl Drop for Task {
 }
 
 impl Worker {
-    pub(crate) fn new(resources: Resources, tell: Box<dyn Fn(Event)>) -> Rc<Self> {
+    pub(crate) fn new(resources: Resources, send_event: Box<dyn Fn(Event)>) -> Rc<Self> {
         let Resources { number, client, requests, queue, unsent, ids, patience, counters, secrets, alarm } = resources;
         let (waiting, more, first_in_flight) = (RefCell::default(), Notify::new(), Notify::new());
         let (flying, sessions) = (RefCell::default(), RefCell::default());
@@ -182,7 +182,7 @@ impl Worker {
             first_in_flight,
             sessions,
             known: Rc::default(),
-            tell,
+            send_event,
         })
     }
 
@@ -317,13 +317,13 @@ impl Worker {
         if awaited.legs || awaited.reply || awaited.first_content {
             tokio::task::spawn_local(async move {
                 let exchange = worker.send_and_read(out, &cancel, awaited).await;
-                worker.land(slot, Finished { exchange, prompt });
+                worker.land(slot, FinishedExchange { exchange, prompt });
             });
             return;
         }
         tokio::task::spawn_local(async move {
             let exchange = worker.client.send(out, &cancel, &mut worker.redirects()).await;
-            worker.land(slot, Finished { exchange, prompt });
+            worker.land(slot, FinishedExchange { exchange, prompt });
         });
     }
 
@@ -340,7 +340,7 @@ impl Worker {
         let (session, turn) = (out.tag.session, out.tag.turn);
         let (mut live, mut redirects) = (LiveReading::new(reading).knowing(&self.known), self.redirects());
         if awaited.first_content {
-            live = live.telling(move |_| (self.tell)(Event::FirstContent { session, turn }));
+            live = live.on_first_content(move |_| (self.send_event)(Event::FirstContent { session, turn }));
         }
         let mut exchange = self.client.send_watched(out, cancel, &mut redirects, Some(&mut live)).await;
         if let Some(reply) = live.finish(&mut exchange) {
@@ -408,13 +408,13 @@ impl Worker {
         tokio::task::spawn_local(async move { worker.hand_over(exchange.into()) });
     }
 
-    fn land(&self, slot: usize, exchange: Finished) {
+    fn land(&self, slot: usize, exchange: FinishedExchange) {
         self.flying.borrow_mut().land(slot);
         self.counters().end();
         self.hand_over(exchange);
     }
 
-    fn hand_over(&self, exchange: Finished) {
+    fn hand_over(&self, exchange: FinishedExchange) {
         let (session, turn) = (exchange.tag.session, exchange.tag.turn);
         let at = exchange.timeline.end.taken().unwrap_or_else(mono_now);
         let end = if exchange.was_cut_off() {
@@ -428,7 +428,7 @@ impl Worker {
         // Includes requests that were cut off. They leave a line, so a missing record is never mistaken for a request
         // that was not sent.
         self.queue.push(exchange);
-        (self.tell)(Event::Returned { session, turn, end, at });
+        (self.send_event)(Event::Returned { session, turn, end, at });
     }
 
     fn cancel(self: &Rc<Self>, phase: PhaseIndex) {

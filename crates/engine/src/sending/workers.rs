@@ -11,11 +11,11 @@ use tokio::sync::mpsc::UnboundedSender;
 
 /// The workers of a run.
 pub(crate) struct Workers {
-    place: Place,
+    threads: WorkerThreads,
     unsent: Arc<Unsent>,
 }
 
-enum Place {
+enum WorkerThreads {
     /// The only worker, on the same thread.
     Local(Rc<Worker>),
     /// Several workers on their own threads, by number.
@@ -24,20 +24,20 @@ enum Place {
 
 impl Workers {
     pub(crate) fn local(worker: Rc<Worker>, unsent: Arc<Unsent>) -> Self {
-        Self { place: Place::Local(worker), unsent }
+        Self { threads: WorkerThreads::Local(worker), unsent }
     }
 
     pub(crate) fn remote(links: Vec<UnboundedSender<Command>>, unsent: Arc<Unsent>) -> Self {
         let placement = RefCell::new(Placement::over(links.len()));
-        Self { place: Place::Remote(links, placement), unsent }
+        Self { threads: WorkerThreads::Remote(links, placement), unsent }
     }
 
     pub(crate) fn send(&self, dispatch: Dispatch, issued: MonoNs) {
         let command = Command::Send(dispatch, issued);
         self.unsent.add();
-        match &self.place {
-            Place::Local(worker) => worker.perform(command),
-            Place::Remote(links, placement) => {
+        match &self.threads {
+            WorkerThreads::Local(worker) => worker.perform(command),
+            WorkerThreads::Remote(links, placement) => {
                 let worker = placement.borrow_mut().place(&dispatch);
                 // A worker that is gone has raised the alarm.
                 let _ = links[worker].send(command);
@@ -48,16 +48,16 @@ impl Workers {
     /// Sends a request that a timer released. If its worker is local, the request starts before anything else happens
     /// there.
     pub(crate) fn send_at_once(&self, dispatch: Dispatch, issued: MonoNs) {
-        match &self.place {
-            Place::Local(worker) if worker.start_at_once(dispatch, issued) => {}
-            Place::Local(_) | Place::Remote(..) => self.send(dispatch, issued),
+        match &self.threads {
+            WorkerThreads::Local(worker) if worker.start_at_once(dispatch, issued) => {}
+            WorkerThreads::Local(_) | WorkerThreads::Remote(..) => self.send(dispatch, issued),
         }
     }
 
     pub(crate) fn everywhere(&self, command: Command) {
-        match &self.place {
-            Place::Local(worker) => worker.perform(command),
-            Place::Remote(links, _) => links.iter().for_each(|link| {
+        match &self.threads {
+            WorkerThreads::Local(worker) => worker.perform(command),
+            WorkerThreads::Remote(links, _) => links.iter().for_each(|link| {
                 let _ = link.send(command);
             }),
         }
@@ -65,14 +65,14 @@ impl Workers {
 
     /// An event from a worker on another thread.
     pub(crate) fn note(&self, worker: usize, event: &Event) {
-        if let (Place::Remote(_, placement), Event::Returned { .. }) = (&self.place, event) {
+        if let (WorkerThreads::Remote(_, placement), Event::Returned { .. }) = (&self.threads, event) {
             placement.borrow_mut().unload(worker);
         }
     }
 
     /// The sessions of a phase do not continue.
     pub(crate) fn forget(&self, phase: PhaseIndex) {
-        if let Place::Remote(_, placement) = &self.place {
+        if let WorkerThreads::Remote(_, placement) = &self.threads {
             placement.borrow_mut().forget(phase);
         }
     }

@@ -2,5 +2,5 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on may stop")]
 
 mod golden;
-mod mutated_answers;
+mod mutated_responses;
 mod reading;

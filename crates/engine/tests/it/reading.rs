@@ -5,7 +5,7 @@ use aiperf_engine::reading::{LiveReading, Reading};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_transport::Watch;
 use aiperf_transport::framer::Framer;
-use aiperf_transport::receive::{Kept, record_read};
+use aiperf_transport::receive::{Retention, record_read};
 use aiperf_types::{EndpointKind, Exchange, Failure, MonoNs, Parsed, Read, Reply, Timeline};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -32,12 +32,12 @@ fn receive(exchange: &mut Exchange, framer: &mut Framer, bytes: &[u8], at: u64) 
     exchange.raw.truncate(exchange.raw_len);
     exchange.raw.extend_from_slice(bytes);
     let read = Read { at: MonoNs(at), lag: 0, len: bytes.len() as u32, ..Default::default() };
-    record_read(read, exchange, framer, &mut Kept::up_to(usize::MAX)).ok()
+    record_read(read, exchange, framer, &mut Retention::up_to(usize::MAX)).ok()
 }
 
 /// How a response arrives.
 #[derive(Clone, Debug)]
-struct Answer {
+struct Arrival {
     is_stream: bool,
     is_chunked: bool,
     is_deflated: bool,
@@ -51,7 +51,7 @@ struct Answer {
     is_same: Vec<bool>,
 }
 
-impl Answer {
+impl Arrival {
     fn bytes(&self) -> Vec<u8> {
         let mut body = self.body.clone();
         if self.is_deflated {
@@ -100,7 +100,7 @@ fn event() -> impl Strategy<Value = String> {
     ]
 }
 
-fn answer() -> impl Strategy<Value = Answer> {
+fn arrival() -> impl Strategy<Value = Arrival> {
     let body = prop_oneof![
         6 => (prop::collection::vec(event(), 0..12), 0..3usize).prop_map(|(events, cut)| {
             let text = events.concat();
@@ -118,7 +118,7 @@ fn answer() -> impl Strategy<Value = Answer> {
     let is_same = prop::collection::vec(any::<bool>(), 1..8);
     (kinds, body, lengths(), lengths(), is_same).prop_map(|(kinds, body, chunks, reads, is_same)| {
         let (is_stream, is_chunked, is_deflated, charset, status) = kinds;
-        Answer { is_stream, is_chunked, is_deflated, charset, status, body, chunks, reads, is_same }
+        Arrival { is_stream, is_chunked, is_deflated, charset, status, body, chunks, reads, is_same }
     })
 }
 
@@ -130,12 +130,12 @@ fn shown(parsed: &Parsed) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn a_response_parsed_while_it_arrives_gives_the_same(answer in answer(), captures in any::<bool>()) {
+    fn a_response_parsed_while_it_arrives_gives_the_same(arrival in arrival(), captures in any::<bool>()) {
         let (api, mut exchange, mut framer) = (api(), begun(), Framer::default());
-        let told = Cell::new(None);
-        let mut live = LiveReading::new(reading(&api, captures)).telling(|at| assert!(told.replace(Some(at)).is_none()));
-        let bytes = answer.bytes();
-        let (mut rest, mut lengths, mut is_same) = (&bytes[..], answer.reads.iter().cycle(), answer.is_same.iter().cycle());
+        let first_content = Cell::new(None);
+        let mut live = LiveReading::new(reading(&api, captures)).on_first_content(|at| assert!(first_content.replace(Some(at)).is_none()));
+        let bytes = arrival.bytes();
+        let (mut rest, mut lengths, mut is_same) = (&bytes[..], arrival.reads.iter().cycle(), arrival.is_same.iter().cycle());
         let mut at = 2;
         while !rest.is_empty() {
             let (read, after) = rest.split_at(rest.len().min(*lengths.next().unwrap()));
@@ -149,9 +149,9 @@ proptest! {
         let reply = live.finish(&mut exchange);
         prop_assert_eq!(reply.is_some(), captures);
         let parsed = exchange.parsed.take();
-        prop_assert_eq!(parsed.is_some(), answer.status < 300);
+        prop_assert_eq!(parsed.is_some(), arrival.status < 300);
         if let Some(parsed) = parsed {
-            prop_assert_eq!(told.get(), parsed.content.first().map(|mark| mark.at));
+            prop_assert_eq!(first_content.get(), parsed.content.first().map(|mark| mark.at));
             let mut whole = reading(&api, captures).read(&exchange);
             let wanted = whole.reply.take().unwrap_or_default();
             prop_assert_eq!(reply.unwrap_or_default().turn, wanted.turn);

@@ -3,21 +3,21 @@
 //! A test takes its cases from a row of this table, so that the rows are those that tests use. `registry` checks the
 //! table against the data and against the crates.
 
-use crate::Kind;
+use crate::GoldenKind;
 
 /// Rows of the table: a constant each, and `ROWS` with all of them. A row is `NAME = [areas], [readers], found;`.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = [$($area:expr),*], [$($reader:expr),*], $found:expr;)*) => {
         $(
             $(#[$doc])*
-            pub const $name: &$crate::Kind = &$crate::Kind {
+            pub const $name: &$crate::GoldenKind = &$crate::GoldenKind {
                 name: stringify!($name),
                 areas: &[$($area),*],
                 readers: &[$($reader),*],
                 found: $found,
             };
         )*
-        pub(super) const ROWS: &[&$crate::Kind] = &[$($name),*];
+        pub(super) const ROWS: &[&$crate::GoldenKind] = &[$($name),*];
     };
 }
 
@@ -34,7 +34,7 @@ pub mod servers;
 pub mod telemetry;
 
 /// Every kind, by area.
-const KINDS: &[&[&Kind]] = &[
+const KINDS: &[&[&GoldenKind]] = &[
     config::ROWS,
     datasets::ROWS,
     endpoints::ROWS,
@@ -48,7 +48,7 @@ const KINDS: &[&[&Kind]] = &[
     telemetry::ROWS,
 ];
 
-pub fn all() -> impl Iterator<Item = &'static Kind> {
+pub fn all() -> impl Iterator<Item = &'static GoldenKind> {
     KINDS.iter().flat_map(|rows| rows.iter().copied())
 }
 

@@ -1,4 +1,4 @@
-//! What servers send: metrics pages and answers.
+//! What servers send: metrics pages and responses.
 
 use crate::Found::{Case, Whole};
 use crate::{GoldenFile, has};
@@ -27,8 +27,8 @@ kinds! {
     /// A metrics page of a real server.
     CAPTURED_PAGE = ["real-vllm-0.32"], ["observe", "sim"],
         Whole(|file| is_captured(file) && file.text.contains("\n# HELP "));
-    /// An answer of a real server.
-    CAPTURED_ANSWER = ["real-vllm-0.32"], ["dialect", "sim"],
+    /// A response of a real server.
+    CAPTURED_RESPONSE = ["real-vllm-0.32"], ["dialect", "sim"],
         Whole(|file| is_captured(file) && !file.text.contains("\n# HELP "));
 }
 

@@ -55,7 +55,6 @@ impl Pending {
         self.requests.len()
     }
 
-    /// The earliest start.
     pub(crate) fn first_start(&self) -> Option<u64> {
         self.requests.iter().map(|(start, _)| *start).min()
     }

@@ -105,7 +105,7 @@ impl SweptRequest {
         while self.at < limit {
             let transition = match self.next {
                 Next::Start => self.start_transition(),
-                Next::FirstContent => self.start_to_answer(pace),
+                Next::FirstContent => self.start_to_respond(pace),
                 Next::End => self.end_transition(),
                 Next::Content(gap) => {
                     self.go_on_streaming(gap, limit, changes);
@@ -177,13 +177,13 @@ impl SweptRequest {
     }
 
     fn start_transition(&self) -> Transition {
-        let answers = i8::from(self.timing.generation.is_some());
+        let generates = i8::from(self.timing.generation.is_some());
         let rate = self.timing.prefill().unwrap_or(0.0) * PER_SECOND;
         let tokens = self.timing.prompt().unwrap_or(0) as f64;
-        Transition { in_flight: 1, prefilling: answers, prefill: rate, tokens, ..Transition::default() }
+        Transition { in_flight: 1, prefilling: generates, prefill: rate, tokens, ..Transition::default() }
     }
 
-    fn start_to_answer(&mut self, pace: Pace) -> Transition {
+    fn start_to_respond(&mut self, pace: Pace) -> Transition {
         let prefill = self.timing.prefill().unwrap_or(0.0) * PER_SECOND;
         let even = self.timing.decode().unwrap_or(0.0) * PER_SECOND;
         self.rate = match pace {

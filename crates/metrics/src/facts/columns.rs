@@ -301,7 +301,6 @@ pub(crate) enum Batch<'c> {
 }
 
 impl Batch<'_> {
-    /// The earliest start.
     pub(crate) fn first_start(self) -> Option<u64> {
         match self {
             // A record without a start holds the start of another one here.

@@ -41,11 +41,10 @@ pub struct Quality {
     /// TLS handshakes, and those of them that took up an earlier session.
     pub tls_handshakes: u64,
     pub tls_resumed: u64,
-    /// Redirects followed.
     pub redirects: u64,
     /// Streams that the server left open after their last event.
     pub left_open: u64,
-    /// Answers that were ended because those in flight took all the memory there is for them.
+    /// Responses that were ended because those in flight took all the memory there is for them.
     pub no_room: u64,
     /// Streams asked for that came as one body.
     pub not_streamed: u64,
@@ -53,22 +52,22 @@ pub struct Quality {
     pub unreadable_events: u64,
     /// Good streams that ended without what marks the end of such streams.
     pub unfinished_streams: u64,
-    /// Good answers with fewer vectors than their requests had inputs.
+    /// Good responses with fewer vectors than their requests had inputs.
     pub short_of_vectors: u64,
-    /// Answers whose usage has values that are no counts of tokens.
+    /// Responses whose usage has values that are no counts of tokens.
     pub unreadable_usage: u64,
-    /// Answers whose counts of tokens contradict each other, where the server's are used.
+    /// Responses whose counts of tokens contradict each other, where the server's are used.
     pub doubtful_usage: u64,
     /// Requests that the run itself cut off after they were begun: by the end of the grace period, or because it was
     /// ended early.
     pub cut_off: u64,
     /// Those that it cut off before a worker began them, though they were due.
     pub never_begun: u64,
-    /// Answers without token counts, where the server's were to be used.
+    /// Responses without token counts, where the server's were to be used.
     pub without_counts: u64,
-    /// Answers without a count of input tokens, because the chat template refuses the messages of their requests.
+    /// Responses without a count of input tokens, because the chat template refuses the messages of their requests.
     pub refused_by_chat_template: u64,
-    /// Answers whose tokens were not counted because the run was stopped.
+    /// Responses whose tokens were not counted because the run was stopped.
     pub uncounted_after_stop: u64,
     /// Those whose texts are too long for their tokenizer.
     pub too_long_to_count: u64,
@@ -77,7 +76,7 @@ pub struct Quality {
     pub spec_decode_faults: SpecDecodeFaults,
 }
 
-/// Answers whose report of speculative decoding contradicts itself.
+/// Responses whose report of speculative decoding contradicts itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpecDecodeFaults {
     pub count: u64,

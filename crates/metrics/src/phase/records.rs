@@ -62,7 +62,6 @@ impl Records {
         self.len() == 0
     }
 
-    /// The earliest start.
     pub fn first_start(&self) -> Option<WallNs> {
         self.columns.batches().filter_map(Batch::first_start).min().map(WallNs)
     }

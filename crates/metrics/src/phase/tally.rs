@@ -5,7 +5,7 @@ use crate::numbers::stats::{Distribution, Stats};
 use crate::phase::summary::{MetricResult, Summary};
 use crate::registry;
 use crate::registry::flags::Flags;
-use crate::registry::metric::{Compute, Kind};
+use crate::registry::metric::{Compute, MetricType};
 use crate::registry::scope::Scope;
 use crate::run::Metrics;
 use aiperf_types::Nanos;
@@ -80,7 +80,7 @@ impl Tally {
             let single = self.scalars[chosen.place].map(|scalar| Stats::of(scalar.as_f64()));
             let distribution = self.stats.iter().find(|(place, _)| *place == chosen.place).map(|(_, stats)| *stats);
             if let Some(mut stats) = distribution.or(single) {
-                if matches!(chosen.metric.kind(), Kind::Aggregate(_) | Kind::Derived) {
+                if matches!(chosen.metric.kind(), MetricType::Aggregate(_) | MetricType::Derived) {
                     stats.count = None;
                 }
                 let result = MetricResult::new(chosen.metric, stats);

@@ -56,7 +56,7 @@ pub enum Fold {
 
 /// The kind of number: decides which statistics are exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricType {
     /// One value per record, exported as a distribution.
     Record,
     /// Several values per record, pooled into one distribution.
@@ -69,7 +69,7 @@ pub enum Kind {
     Analysis,
 }
 
-impl Kind {
+impl MetricType {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Record => "record",
@@ -268,19 +268,21 @@ impl Metric {
         self
     }
 
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> MetricType {
         match self.compute {
-            Compute::Ints(_) | Compute::Floats(_) => Kind::Record,
-            Compute::Gaps => Kind::List,
-            Compute::Fold(fold, _) => Kind::Aggregate(fold),
+            Compute::Ints(_) | Compute::Floats(_) => MetricType::Record,
+            Compute::Gaps => MetricType::List,
+            Compute::Fold(fold, _) => MetricType::Aggregate(fold),
             Compute::Total(_)
             | Compute::Derived(_)
             | Compute::ReplayLag(_)
             | Compute::NetworkAdjusted(_)
             | Compute::NetworkRtt
             | Compute::Gpu
-            | Compute::Verdict => Kind::Derived,
-            Compute::Pass(_) | Compute::ErrorAdjusted(_) | Compute::Effective(_) | Compute::Active(_) => Kind::Analysis,
+            | Compute::Verdict => MetricType::Derived,
+            Compute::Pass(_) | Compute::ErrorAdjusted(_) | Compute::Effective(_) | Compute::Active(_) => {
+                MetricType::Analysis
+            }
         }
     }
 
@@ -308,6 +310,6 @@ impl Metric {
     /// Whether a larger value is better; `None` if neither is: for curves, and for metrics derived from another one by
     /// analysis.
     pub fn larger_is_better(&self) -> Option<bool> {
-        (self.kind() != Kind::Analysis).then(|| self.flags.has(Flags::LARGER_IS_BETTER))
+        (self.kind() != MetricType::Analysis).then(|| self.flags.has(Flags::LARGER_IS_BETTER))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::registry;
 use crate::registry::flags::Flags;
-use crate::registry::metric::{Kind, Population};
+use crate::registry::metric::{MetricType, Population};
 use crate::run::RunTraits;
 
 /// Objectives on metrics that requests of the run do not have, or have several values of.
@@ -73,8 +73,8 @@ fn why_not(tag: &str, traits: &RunTraits) -> Option<WhyNot> {
     }
     match metric.kind() {
         _ if metric.population == Population::Failed => Some(WhyNot::FailedOnly),
-        Kind::Record | Kind::Aggregate(_) if tag != "good_request_count" => None,
-        Kind::List => Some(WhyNot::List),
+        MetricType::Record | MetricType::Aggregate(_) if tag != "good_request_count" => None,
+        MetricType::List => Some(WhyNot::List),
         _ => Some(WhyNot::NotPerRequest),
     }
 }

@@ -4,7 +4,7 @@ use crate::support;
 
 use aiperf_golden::kinds::metrics::LISTED_METRIC;
 use aiperf_metrics::metric::Fold;
-use aiperf_metrics::{Flags, Kind, Metric, RunTraits, Slo, registry};
+use aiperf_metrics::{Flags, Metric, MetricType, RunTraits, Slo, registry};
 use aiperf_types::EndpointKind;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -258,8 +258,10 @@ fn golden_what_is_listed_as_exported_is_what_a_run_with_everything_exports() {
         assert_eq!(shown, listed["exported"].as_bool().unwrap() || decided, "{}", metric.tag);
         // In the export of single records: metrics of one record, unless that is switched off.
         let per_record = match metric.kind() {
-            Kind::Record | Kind::List | Kind::Aggregate(_) => !metric.flags.has(Flags::NO_INDIVIDUAL_RECORDS),
-            Kind::Derived | Kind::Analysis => false,
+            MetricType::Record | MetricType::List | MetricType::Aggregate(_) => {
+                !metric.flags.has(Flags::NO_INDIVIDUAL_RECORDS)
+            }
+            MetricType::Derived | MetricType::Analysis => false,
         };
         assert_eq!(shown && per_record, listed["per_record_export"].as_bool().unwrap(), "{}", metric.tag);
         let in_slices = !metric.flags.has(Flags::NO_SLICES) || metric.tag == DECIDED_NOT_IN_SLICES;
@@ -269,13 +271,13 @@ fn golden_what_is_listed_as_exported_is_what_a_run_with_everything_exports() {
 
 fn kind_of(metric: &Metric) -> (&'static str, &'static str, Option<&'static str>) {
     match metric.kind() {
-        Kind::Record => ("record", "scalar", None),
-        Kind::List => ("record", "list", None),
-        Kind::Aggregate(Fold::Sum) => ("aggregate", "scalar", Some("sum")),
-        Kind::Aggregate(Fold::Min) => ("aggregate", "scalar", Some("min")),
-        Kind::Aggregate(Fold::Max) => ("aggregate", "scalar", Some("max")),
-        Kind::Derived => ("derived", "scalar", None),
-        Kind::Analysis => ("analyzer", "scalar", None),
+        MetricType::Record => ("record", "scalar", None),
+        MetricType::List => ("record", "list", None),
+        MetricType::Aggregate(Fold::Sum) => ("aggregate", "scalar", Some("sum")),
+        MetricType::Aggregate(Fold::Min) => ("aggregate", "scalar", Some("min")),
+        MetricType::Aggregate(Fold::Max) => ("aggregate", "scalar", Some("max")),
+        MetricType::Derived => ("derived", "scalar", None),
+        MetricType::Analysis => ("analyzer", "scalar", None),
     }
 }
 
@@ -295,7 +297,7 @@ fn golden_names_units_and_places_are_those_listed() {
         assert_eq!(values, text(listed, "value_type"), "{tag}");
         assert_eq!(fold, listed["aggregation"].as_str(), "{tag}");
         assert_eq!(metric.larger_is_better(), listed["larger_is_better"].as_bool(), "{tag}");
-        if metric.kind() == Kind::Analysis {
+        if metric.kind() == MetricType::Analysis {
             // Listed in the display unit; here they are stored as integers.
             return;
         }

@@ -2,7 +2,7 @@
 
 use aiperf_metrics::metric::{Compute, Fold};
 use aiperf_metrics::{
-    Accumulator, BaseValue, Context, Flags, Kind, Limits, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary,
+    Accumulator, BaseValue, Context, Flags, Limits, MetricType, Metrics, RecordMetrics, RunTraits, Slo, Stats, Summary,
     SweepLine, Window, registry, stats_of,
 };
 use aiperf_types::SpecDecode;
@@ -262,7 +262,7 @@ proptest! {
                 continue;
             };
             match metric.kind() {
-                Kind::Aggregate(how) => {
+                MetricType::Aggregate(how) => {
                     let folded = match how {
                         Fold::Sum => values.iter().sum(),
                         Fold::Min => values.iter().copied().fold(f64::MAX, f64::min),

@@ -1,6 +1,6 @@
 //! Calls for pages, and their results.
 
-use super::endpoint::{Fetch, Outcome, Purpose};
+use super::endpoint::{Fetch, FetchOutcome, Purpose};
 use crate::results::ScrapeError;
 use aiperf_plan::Cadence;
 use aiperf_transport::{Call, FetchError, Fetched};
@@ -42,7 +42,7 @@ pub(super) fn call(fetch: &Fetch, cadence: &Cadence) -> Call {
 }
 
 /// The outcome of a fetch.
-pub(super) fn outcome(fetch: &Fetch, shown: &str, result: &Result<Fetched, FetchError>) -> Outcome {
+pub(super) fn outcome(fetch: &Fetch, shown: &str, result: &Result<Fetched, FetchError>) -> FetchOutcome {
     let media_type = match result {
         Ok(fetched) => Some(fetched.media_type.as_str()),
         Err(FetchError::Failed { media_type, .. }) => media_type.as_deref(),
@@ -50,17 +50,17 @@ pub(super) fn outcome(fetch: &Fetch, shown: &str, result: &Result<Fetched, Fetch
     };
     match result {
         Ok(fetched) if fetched.status >= 400 || fetch.purpose == Purpose::Probe && fetched.status != 200 => {
-            Outcome::Failed(format!("HTTP {} {}", fetched.status, fetched.reason).trim_end().to_owned())
+            FetchOutcome::Failed(format!("HTTP {} {}", fetched.status, fetched.reason).trim_end().to_owned())
         }
         _ if media_type.is_some_and(|media_type| media_type.starts_with("application/json")) => {
-            Outcome::NotPrometheus(format!(
+            FetchOutcome::NotPrometheus(format!(
                 "endpoint '{shown}' returned non-Prometheus content-type '{}'; expected text/plain (Prometheus \
                  exposition format)",
                 media_type.unwrap_or_default()
             ))
         }
-        Ok(_) => Outcome::Page,
-        Err(error) => Outcome::Failed(error.to_string()),
+        Ok(_) => FetchOutcome::Page,
+        Err(error) => FetchOutcome::Failed(error.to_string()),
     }
 }
 

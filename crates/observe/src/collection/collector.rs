@@ -1,6 +1,6 @@
 //! The collection of a run: it is started, follows the phases, and is waited for.
 
-use super::keeper::{Keeper, KeptPages, Message, Verdict};
+use super::keeper::{CollectedPages, Keeper, Message, Verdict};
 use super::kind::PageKind;
 use super::scraper::{self, Command, Delivery, Scraped};
 use super::setup::{Announce, CollectedEndpoint, Pods, WatchedPage};
@@ -39,7 +39,7 @@ pub struct Setup<K> {
 pub struct Collector<K: PageKind> {
     channels: Channels<K::Content>,
     scraping: JoinHandle<io::Result<Scraped>>,
-    keeping: JoinHandle<KeptPages<K::Store>>,
+    keeping: JoinHandle<CollectedPages<K::Store>>,
     cadence: Cadence,
 }
 
@@ -182,7 +182,7 @@ impl<K: PageKind> Collector<K> {
             }
             std::thread::sleep(LOOK_WHETHER_FINISHED);
         }
-        let KeptPages { store, file_failure } = keeping.join().map_err(|_| CollectError::Panicked)?;
+        let CollectedPages { store, file_failure } = keeping.join().map_err(|_| CollectError::Panicked)?;
         Ok(Collected { store, endpoints: scraped.endpoints, file_failure })
     }
 }
@@ -207,11 +207,11 @@ fn wait(
     longest: Duration,
     is_stopped: impl Fn() -> bool,
 ) {
-    let (sender, answer) = mpsc::channel();
+    let (sender, done) = mpsc::channel();
     let _ = commands.send(ask(sender));
     let until = Instant::now() + longest;
     loop {
-        match answer.recv_timeout(LOOK_WHETHER_STOPPED) {
+        match done.recv_timeout(LOOK_WHETHER_STOPPED) {
             Err(RecvTimeoutError::Timeout) if !is_stopped() && Instant::now() < until => {}
             _ => return,
         }

@@ -38,7 +38,7 @@ pub(crate) struct Fetch {
 
 /// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum FetchOutcome {
     Page,
     /// The next fetch may succeed.
     Failed(String),
@@ -240,31 +240,31 @@ impl Endpoint {
     }
 
     /// The fetch in flight is over.
-    pub(crate) fn note(&mut self, now: MonoNs, outcome: Outcome) -> Vec<Notice> {
+    pub(crate) fn note(&mut self, now: MonoNs, outcome: FetchOutcome) -> Vec<Notice> {
         let Some(purpose) = self.in_flight.take() else { return Vec::new() };
         if self.state == State::Off {
             return Vec::new();
         }
-        self.unread += u32::from(outcome == Outcome::Page);
+        self.unread += u32::from(outcome == FetchOutcome::Page);
         match (purpose, outcome) {
-            (Purpose::Probe, Outcome::Page) => self.found(now),
-            (Purpose::Probe, Outcome::Failed(reason)) => self.missing(now, reason),
+            (Purpose::Probe, FetchOutcome::Page) => self.found(now),
+            (Purpose::Probe, FetchOutcome::Failed(reason)) => self.missing(now, reason),
             // Only reading shows whether it is a page of metrics.
-            (Purpose::Fallback, Outcome::Page) => {
+            (Purpose::Fallback, FetchOutcome::Page) => {
                 if let State::Trying { is_fetched, .. } = &mut self.state {
                     *is_fetched = true;
                 }
                 Vec::new()
             }
-            (Purpose::Fallback, Outcome::Failed(why)) => self.give_up(Some(&why)),
-            (Purpose::Fallback, Outcome::NotPrometheus(_)) => self.give_up(None),
+            (Purpose::Fallback, FetchOutcome::Failed(why)) => self.give_up(Some(&why)),
+            (Purpose::Fallback, FetchOutcome::NotPrometheus(_)) => self.give_up(None),
             // Its purpose is over: another path is being tried, or none any more.
             (Purpose::Tick | Purpose::Boundary, _) if !self.is_alive() => Vec::new(),
-            (Purpose::Tick | Purpose::Boundary, Outcome::Page) => {
+            (Purpose::Tick | Purpose::Boundary, FetchOutcome::Page) => {
                 self.failures = 0;
                 Vec::new()
             }
-            (Purpose::Tick | Purpose::Boundary, Outcome::Failed(_)) => {
+            (Purpose::Tick | Purpose::Boundary, FetchOutcome::Failed(_)) => {
                 let pause = self.interval.0.saturating_mul(1 << self.failures.min(20));
                 self.failures += 1;
                 let not_before = now.plus(Nanos(pause.min(LONGEST_BACKOFF.0.max(self.interval.0))));
@@ -273,7 +273,7 @@ impl Endpoint {
                 }
                 Vec::new()
             }
-            (_, Outcome::NotPrometheus(reason)) => self.doubt(reason),
+            (_, FetchOutcome::NotPrometheus(reason)) => self.doubt(reason),
         }
     }
 
@@ -387,13 +387,13 @@ mod tests {
     fn alive() -> Endpoint {
         let mut endpoint = endpoint("http://h/metrics");
         assert_eq!(endpoint.poll(at(0), None).unwrap().purpose, Purpose::Probe);
-        assert_eq!(endpoint.note(at(0), Outcome::Page), [Notice::Found]);
+        assert_eq!(endpoint.note(at(0), FetchOutcome::Page), [Notice::Found]);
         assert_eq!(endpoint.note_read(at(0), "http://h/metrics"), []);
         endpoint
     }
 
-    fn failed() -> Outcome {
-        Outcome::Failed("refused".to_owned())
+    fn failed() -> FetchOutcome {
+        FetchOutcome::Failed("refused".to_owned())
     }
 
     fn phase() -> Arc<PhaseId> {
@@ -407,9 +407,9 @@ mod tests {
         assert_eq!((endpoint.poll(at(99), None), endpoint.next_deadline()), (None, Some(at(100))));
         assert_eq!(endpoint.poll(at(103), None).unwrap().purpose, Purpose::Tick);
         assert_eq!(endpoint.poll(at(350), None), None, "one is in flight");
-        endpoint.note(at(360), Outcome::Page);
+        endpoint.note(at(360), FetchOutcome::Page);
         assert_eq!(endpoint.poll(at(360), None).unwrap().purpose, Purpose::Tick, "the tick at 200 is made up for once");
-        endpoint.note(at(370), Outcome::Page);
+        endpoint.note(at(370), FetchOutcome::Page);
         assert_eq!(endpoint.next_deadline(), Some(at(400)));
     }
 
@@ -419,11 +419,11 @@ mod tests {
         endpoint.poll(at(100), None).unwrap();
         endpoint.want_boundary(Some(phase()));
         assert!(endpoint.poll(at(101), None).is_none() && !endpoint.is_up_to_date());
-        endpoint.note(at(102), Outcome::Page);
+        endpoint.note(at(102), FetchOutcome::Page);
         let fetch = endpoint.poll(at(102), None).unwrap();
         assert_eq!((fetch.purpose, fetch.phase), (Purpose::Boundary, Some(phase())));
         assert!(!endpoint.is_up_to_date());
-        endpoint.note(at(103), Outcome::Page);
+        endpoint.note(at(103), FetchOutcome::Page);
         assert!(endpoint.is_up_to_date());
     }
 
@@ -441,7 +441,7 @@ mod tests {
         }
         assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
         endpoint.poll(at(now), None).unwrap();
-        endpoint.note(at(now), Outcome::Page);
+        endpoint.note(at(now), FetchOutcome::Page);
         assert_eq!(endpoint.next_deadline(), Some(at(now + 100)));
     }
 
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(endpoint.note(at(1000), failed()), []);
         assert_eq!(endpoint.next_deadline(), Some(at(3000)));
         endpoint.poll(at(3000), None).unwrap();
-        assert_eq!(endpoint.note(at(3000), Outcome::Page), [Notice::Found]);
+        assert_eq!(endpoint.note(at(3000), FetchOutcome::Page), [Notice::Found]);
     }
 
     #[test]
@@ -466,12 +466,12 @@ mod tests {
         assert_eq!(endpoint.poll(at(0), None).unwrap().url, url("http://h/v1"));
         assert_eq!(endpoint.note(at(1), failed()), []);
         assert_eq!(endpoint.poll(at(1), None).unwrap().url, url("http://h"));
-        assert_eq!(endpoint.note(at(2), Outcome::Page), [Notice::Found]);
+        assert_eq!(endpoint.note(at(2), FetchOutcome::Page), [Notice::Found]);
     }
 
     #[test]
     fn json_is_looked_for_elsewhere_once_and_then_left_alone() {
-        let not = || Outcome::NotPrometheus("JSON".to_owned());
+        let not = || FetchOutcome::NotPrometheus("JSON".to_owned());
         let mut moved = endpoint("http://h/metrics");
         moved.poll(at(0), None).unwrap();
         assert_eq!(moved.note(at(0), not()), []);
@@ -479,7 +479,7 @@ mod tests {
         let fetch = moved.poll(at(0), None).unwrap();
         assert_eq!((fetch.purpose, fetch.url.path()), (Purpose::Fallback, "/prometheus/metrics"));
         let (from, to) = ("http://h/metrics".to_owned(), "http://h/prometheus/metrics".to_owned());
-        assert_eq!(moved.note(at(1), Outcome::Page), []);
+        assert_eq!(moved.note(at(1), FetchOutcome::Page), []);
         assert!(!moved.is_settled() && moved.poll(at(1), None).is_none(), "its page is not read yet");
         assert_eq!(moved.note_read(at(2), "http://h/metrics"), [], "a page of the old path");
         assert_eq!(moved.note_read(at(2), &to.clone()), [Notice::Moved { from, to }, Notice::Found]);
@@ -499,7 +499,7 @@ mod tests {
         let mut fetched = 0;
         for tick in 1..20 {
             if endpoint.poll(at(tick * 100), None).is_some() {
-                endpoint.note(at(tick * 100), Outcome::Page);
+                endpoint.note(at(tick * 100), FetchOutcome::Page);
                 fetched += 1;
             }
         }
@@ -513,7 +513,7 @@ mod tests {
         let mut endpoint = alive();
         endpoint.poll(at(100), None).unwrap();
         endpoint.retire();
-        assert_eq!(endpoint.note(at(101), Outcome::Page), []);
+        assert_eq!(endpoint.note(at(101), FetchOutcome::Page), []);
         assert!(endpoint.is_redundant() && endpoint.is_settled() && endpoint.poll(at(900), None).is_none());
     }
 
@@ -522,9 +522,9 @@ mod tests {
         let mut endpoint = alive();
         endpoint.poll(at(100), None).unwrap();
         assert_eq!(endpoint.note_unreadable("http://h/metrics", "garbage".to_owned()), []);
-        assert_eq!(endpoint.note(at(101), Outcome::Page), [], "its page is of the old path");
+        assert_eq!(endpoint.note(at(101), FetchOutcome::Page), [], "its page is of the old path");
         assert_eq!(endpoint.poll(at(101), None).unwrap().purpose, Purpose::Fallback);
-        assert_eq!(endpoint.note(at(102), Outcome::Page), []);
+        assert_eq!(endpoint.note(at(102), FetchOutcome::Page), []);
         let disabled = endpoint.note_unreadable("http://h/prometheus/metrics", "garbage too".to_owned());
         assert_eq!(disabled, [Notice::Disabled("garbage".to_owned())]);
         assert_eq!(endpoint.url(), &url("http://h"));

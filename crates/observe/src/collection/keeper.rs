@@ -45,7 +45,7 @@ pub(super) struct Verdict {
 }
 
 /// The result when everything is over.
-pub(super) struct KeptPages<S> {
+pub(super) struct CollectedPages<S> {
     pub(super) store: S,
     /// Why the file of lines is incomplete.
     pub(super) file_failure: Option<io::Error>,
@@ -79,7 +79,7 @@ pub(super) struct Keeper<K: PageKind> {
 
 impl<K: PageKind> Keeper<K> {
     /// Stores pages until no more follow.
-    pub(super) fn run(self) -> KeptPages<K::Store> {
+    pub(super) fn run(self) -> CollectedPages<K::Store> {
         let (jobs, to_read) = channel::<(u64, Arc<Job>)>();
         let kind = self.kind.clone();
         let results = self.results.clone();
@@ -90,7 +90,7 @@ impl<K: PageKind> Keeper<K> {
         let jobs = thread.is_some().then_some(jobs);
         drop(self.results);
         let mut keeping = Keeping::<K> {
-            kept: KeptPages { store: self.kind.store(), file_failure: None },
+            kept: CollectedPages { store: self.kind.store(), file_failure: None },
             waiting: VecDeque::new(),
             reader: K::Reader::default(),
             lines: if self.writes_lines { Lines::waiting() } else { Lines::None },
@@ -167,7 +167,7 @@ fn read_pages<K: PageKind>(jobs: &Receiver<(u64, Arc<Job>)>, results: &Sender<Me
 }
 
 struct Keeping<K: PageKind> {
-    kept: KeptPages<K::Store>,
+    kept: CollectedPages<K::Store>,
     /// In the order of arrival.
     waiting: VecDeque<Waiting<K::Content>>,
     reader: K::Reader,

@@ -1,7 +1,7 @@
 //! The thread that fetches: one runtime, one session per endpoint, nothing that takes time.
 
 use super::calls::{PAGE_LIMIT, call, duration, kind_of, note_error, outcome};
-use super::endpoint::{Endpoint, Fetch, Notice, Outcome, Purpose};
+use super::endpoint::{Endpoint, Fetch, FetchOutcome, Notice, Purpose};
 use super::keeper::Verdict;
 use super::kind::{FetchedPage, Words};
 use super::running::Running;
@@ -201,7 +201,7 @@ impl Scraper {
             if self.is_over() {
                 break;
             }
-            self.answer();
+            self.notify_waiters();
             timer.set(self.next_deadline())?;
             let fired = std::future::poll_fn(|cx| timer.poll_fired(cx));
             tokio::select! {
@@ -233,8 +233,8 @@ impl Scraper {
                 };
                 self.log(endpoint, notices);
             }
-            Command::WhenSettled(answer) => self.settled.push(answer),
-            Command::WhenUpToDate(answer) => self.up_to_date.push(answer),
+            Command::WhenSettled(waiter) => self.settled.push(waiter),
+            Command::WhenUpToDate(waiter) => self.up_to_date.push(waiter),
             Command::Finish => {
                 self.is_finishing = true;
                 self.log_wait();
@@ -349,7 +349,7 @@ impl Scraper {
         let shown: Arc<str> = fetch.url.shown().into();
         let outcome = outcome(&fetch, &shown, &result);
         let watched = &mut self.watched[number];
-        if let Outcome::Failed(reason) = &outcome
+        if let FetchOutcome::Failed(reason) = &outcome
             && matches!(fetch.purpose, Purpose::Tick | Purpose::Boundary)
         {
             note_error(&mut watched.errors, &shown, kind_of(&result), reason);
@@ -368,7 +368,7 @@ impl Scraper {
             }
         }
         let page = match (&outcome, result) {
-            (Outcome::Page, Ok(fetched)) => Some(self.page(number, shown, &fetch, fetched)),
+            (FetchOutcome::Page, Ok(fetched)) => Some(self.page(number, shown, &fetch, fetched)),
             _ => None,
         };
         let notices = self.watched[number].endpoint.note(now, outcome);
@@ -447,18 +447,18 @@ impl Scraper {
     }
 
     /// Wakes waiters whose condition holds.
-    fn answer(&mut self) {
+    fn notify_waiters(&mut self) {
         if !self.is_discovering && self.watched.iter().all(|watched| watched.endpoint.is_settled()) {
             if !std::mem::replace(&mut self.is_start_logged, true) {
                 self.log_start();
             }
-            self.settled.drain(..).for_each(|answer| {
-                let _ = answer.send(());
+            self.settled.drain(..).for_each(|waiter| {
+                let _ = waiter.send(());
             });
         }
         if self.watched.iter().all(|watched| watched.endpoint.is_up_to_date()) {
-            self.up_to_date.drain(..).for_each(|answer| {
-                let _ = answer.send(());
+            self.up_to_date.drain(..).for_each(|waiter| {
+                let _ = waiter.send(());
             });
         }
     }

@@ -110,19 +110,19 @@ pub(super) fn refusal(status: u16, body: &[u8], access: &Access, scope: &Scope) 
     let message = body.as_ref().and_then(|body| body["message"].as_str()).unwrap_or_default();
     // Before it is cut: half a token is too much, too.
     let message = shown(access.token.hidden_in(message).trim(), LONGEST_MESSAGE);
-    let answer = if message.is_empty() { format!("HTTP {status}") } else { format!("HTTP {status}: {message}") };
+    let response = if message.is_empty() { format!("HTTP {status}") } else { format!("HTTP {status}: {message}") };
     match status {
-        400 => format!("{answer}; is server_metrics.discovery.label_selector one of Kubernetes?"),
+        400 => format!("{response}; is server_metrics.discovery.label_selector one of Kubernetes?"),
         401 => format!(
-            "the API server does not accept the service account's token ({answer}); it may have expired, or be of \
+            "the API server does not accept the service account's token ({response}); it may have expired, or be of \
              another cluster"
         ),
         403 => format!(
-            "the service account lacks the verb 'list' on the resource 'pods' in {scope} ({answer}); give it {}",
+            "the service account lacks the verb 'list' on the resource 'pods' in {scope} ({response}); give it {}",
             scope.role()
         ),
-        300..400 => format!("{answer}; redirects of the API server are not followed"),
-        _ => answer,
+        300..400 => format!("{response}; redirects of the API server are not followed"),
+        _ => response,
     }
 }
 

@@ -95,11 +95,11 @@ async fn listed(plan: &PodDiscovery, access: &Access, scope: &Scope, fetcher: &F
             // The token is for the API server only.
             follows_redirects: false,
         };
-        let answer = session.fetch(&call).await.map_err(|error| listing::failure(&error, access, plan.timeout))?;
-        if answer.status != 200 {
-            return Err(listing::refusal(answer.status, &answer.body, access, scope));
+        let response = session.fetch(&call).await.map_err(|error| listing::failure(&error, access, plan.timeout))?;
+        if response.status != 200 {
+            return Err(listing::refusal(response.status, &response.body, access, scope));
         }
-        let next = listing::read_page(&answer.body, label_selector.is_some(), &mut found)?;
+        let next = listing::read_page(&response.body, label_selector.is_some(), &mut found)?;
         if next.is_none() {
             return Ok(found);
         }

@@ -23,10 +23,10 @@ struct Api {
 }
 
 /// What the server makes of a request's path: a status and a body. `None`: nothing at all, for good.
-type Answer = fn(&str) -> Option<(u16, Value)>;
+type Respond = fn(&str) -> Option<(u16, Value)>;
 
 impl Api {
-    fn start(answer: Answer) -> Self {
+    fn start(respond: Respond) -> Self {
         let account = tempfile::tempdir().unwrap();
         let tls = certificates(account.path());
         fs::write(account.path().join("token"), format!("{TOKEN}\n")).unwrap();
@@ -40,7 +40,7 @@ impl Api {
                 let (tls, seen) = (tls.clone(), seen.clone());
                 std::thread::spawn(move || {
                     // A client that goes away, as one does that does not trust the certificate, is no fault here.
-                    let _ = serve(StreamOwned::new(ServerConnection::new(tls).unwrap(), socket), answer, &seen);
+                    let _ = serve(StreamOwned::new(ServerConnection::new(tls).unwrap(), socket), respond, &seen);
                 });
             }
         });
@@ -85,7 +85,7 @@ fn certificates(account: &std::path::Path) -> Arc<ServerConfig> {
 
 fn serve(
     mut stream: StreamOwned<ServerConnection, TcpStream>,
-    answer: Answer,
+    respond: Respond,
     seen: &Mutex<Vec<String>>,
 ) -> std::io::Result<()> {
     let mut head = Vec::new();
@@ -97,9 +97,9 @@ fn serve(
             continue;
         }
         let text = String::from_utf8(std::mem::take(&mut head)).unwrap();
-        let answered = answer(text.split(' ').nth(1).unwrap());
+        let responded = respond(text.split(' ').nth(1).unwrap());
         seen.lock().unwrap().push(text);
-        if let Some((status, body)) = answered {
+        if let Some((status, body)) = responded {
             let body = body.to_string();
             write!(stream, "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n")?;
             write!(stream, "Location: https://127.0.0.1:1/\r\nContent-Length: {}\r\n\r\n{body}", body.len())?;

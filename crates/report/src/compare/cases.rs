@@ -1,7 +1,7 @@
 //! Limits as cases of a test suite.
 
 use super::table::judgement_words;
-use super::{CompareReport, Outcome, Side};
+use super::{CompareReport, LimitOutcome, Side};
 use crate::junit::{JunitCase, JunitOutcome};
 
 /// The verdict of each side on its own numbers, as properties of the suite: `verdict.A`.
@@ -26,9 +26,9 @@ pub fn compare_cases(report: &CompareReport) -> Vec<JunitCase> {
         let (first, second) = (&report.sides[pair.first].path, &report.sides[pair.second].path);
         let words = format!("{}\nA: {first}\nB: {second}", judgement_words(judgement, "A", "B", report.level));
         let outcome = match judgement.outcome {
-            Outcome::Within => JunitOutcome::Passed,
-            Outcome::Beyond => JunitOutcome::Failed(words),
-            Outcome::Undecided(_) => JunitOutcome::Skipped(words),
+            LimitOutcome::Within => JunitOutcome::Passed,
+            LimitOutcome::Beyond => JunitOutcome::Failed(words),
+            LimitOutcome::Undecided(_) => JunitOutcome::Skipped(words),
         };
         let name = format!("{} ({second} against {first})", judgement.rule);
         let sides = [&report.sides[pair.first], &report.sides[pair.second]];

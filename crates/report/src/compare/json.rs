@@ -1,6 +1,6 @@
 //! A comparison as JSON.
 
-use super::{CompareReport, Failures, Judgement, Method, Outcome, Pair, Row, RowVerdict};
+use super::{CompareReport, Failures, Judgement, LimitOutcome, Method, Pair, Row, RowVerdict};
 use crate::format::json::Pretty;
 
 /// Version of the document's layout.
@@ -144,7 +144,7 @@ fn push_judgement(json: &mut Pretty, judgement: &Judgement) {
     json.begin_object();
     json.text("limit", &judgement.rule);
     json.text("outcome", judgement.outcome.name());
-    if let Outcome::Undecided(reason) = judgement.outcome {
+    if let LimitOutcome::Undecided(reason) = judgement.outcome {
         json.text("reason", reason.name());
     }
     if judgement.more_failures.is_some() {

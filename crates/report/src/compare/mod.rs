@@ -275,18 +275,18 @@ pub struct Judgement {
     pub more_failures: Option<(f64, f64)>,
     /// How far the second side minus the limit can be from the truth because of the measurement.
     pub bound: f64,
-    pub outcome: Outcome,
+    pub outcome: LimitOutcome,
 }
 
 /// Whether a limit holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LimitOutcome {
     Within,
     Beyond,
     Undecided(Reason),
 }
 
-impl Outcome {
+impl LimitOutcome {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Within => "within",

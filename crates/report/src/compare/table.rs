@@ -1,6 +1,6 @@
 //! A comparison for people: the sides, one table per pair, the reasons for open verdicts, and the limits.
 
-use super::{CompareReport, Judgement, Method, Numbers, Outcome, Pair, Reason, Row, RowVerdict, Side};
+use super::{CompareReport, Judgement, LimitOutcome, Method, Numbers, Pair, Reason, Row, RowVerdict, Side};
 use crate::console::marks::{marked, too_few_line};
 use crate::console::page::{Page, Style};
 use crate::console::table::{Cell, Column, Table};
@@ -77,9 +77,9 @@ fn pair_text(report: &CompareReport, pair: &Pair, page: Page) -> String {
     }
     for judgement in &pair.judgements {
         let style = match judgement.outcome {
-            Outcome::Within => Style::GREEN,
-            Outcome::Beyond => Style::BOLD_RED,
-            Outcome::Undecided(_) => Style::YELLOW,
+            LimitOutcome::Within => Style::GREEN,
+            LimitOutcome::Beyond => Style::BOLD_RED,
+            LimitOutcome::Undecided(_) => Style::YELLOW,
         };
         let words = judgement_words(judgement, first, second, report.level);
         push_wrapped(&mut out, page, style, &format!("--fail-on {}: {words}", literal(&judgement.rule)), 2);
@@ -297,7 +297,7 @@ pub(super) fn judgement_words(judgement: &Judgement, first: &str, second: &str, 
             percent(before)
         ));
     }
-    if let Outcome::Undecided(reason) = judgement.outcome {
+    if let LimitOutcome::Undecided(reason) = judgement.outcome {
         let words = match reason {
             Reason::WithinNoise => "the limit lies within what chance may do",
             Reason::ManyComparisons => "would be decided alone, but not among so many limits (Holm)",
@@ -381,7 +381,7 @@ mod tests {
             is_of_successes: true,
             more_failures: None,
             bound: 0.0,
-            outcome: Outcome::Beyond,
+            outcome: LimitOutcome::Beyond,
         };
         let setting =
             |at: usize| SettingDifference { path: format!("phases.{at}"), first: Some("1".into()), second: None };
@@ -424,7 +424,7 @@ mod tests {
         let row = &mut report.pairs[0].rows[1];
         (row.bounds, row.verdict) = (Some((12.0, 0.0)), RowVerdict::Undecided(Reason::ErrorBound));
         let judgement = &mut report.pairs[0].judgements[0];
-        (judgement.bound, judgement.outcome) = (12.0, Outcome::Undecided(Reason::ErrorBound));
+        (judgement.bound, judgement.outcome) = (12.0, LimitOutcome::Undecided(Reason::ErrorBound));
         let verdict = Verdict { grade: Grade::Doubtful, reasons: Vec::new() };
         report.sides[1].verdicts = RunVerdicts { runs: vec![("after".to_owned(), verdict)] };
         let text = compare_text(&report, Page::screen(80));

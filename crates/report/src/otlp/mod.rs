@@ -7,17 +7,17 @@
 //! - `attributes`: the attributes of points
 //! - [`timing`]: phases as counters
 //! - [`export`]: one message with all values
-//! - [`answer`]: the response of a receiver
+//! - [`result`]: the result of an export
 //! - [`pacing`]: when the next export is due
 
-pub mod answer;
 mod attributes;
 pub mod export;
 pub mod messages;
 pub mod pacing;
 pub mod resource;
+pub mod result;
 pub mod timing;
 
-pub use answer::{Answer, Receipt, Rejected};
 pub use export::Exporting;
 pub use pacing::Pacing;
+pub use result::{ExportResult, Receipt, Rejected};

@@ -3,7 +3,7 @@
 use crate::support;
 
 use aiperf_golden::kinds::exports::{CSV_CELL, DRAFTS_LINE, ERROR_TABLE, EXIT_PANEL, RENDERED_METRICS, SHOWN_METRIC};
-use aiperf_golden::{Kind, has};
+use aiperf_golden::{GoldenKind, has};
 use aiperf_metrics::{ConsoleGroup, Summary, registry};
 use aiperf_report::summary::csv::summary_csv;
 use aiperf_report::summary::json::summary_json;
@@ -17,7 +17,7 @@ fn page(input: &Value) -> Page {
 }
 
 /// Runs the cases of a kind, each with its input and what is expected.
-fn each_case(kind: &Kind, skip: impl Fn(&Value) -> Option<String>, check: impl Fn(&Value, &Value)) {
+fn each_case(kind: &GoldenKind, skip: impl Fn(&Value) -> Option<String>, check: impl Fn(&Value, &Value)) {
     kind.run(skip, |case| check(&case["input"], &case["expected"]));
 }
 

@@ -356,7 +356,7 @@ fn a_full_disk_is_reported_when_rows_do_not_fit() {
 
 /// For responses of 100 tokens, streamed one by one, the file has at most a quarter of the JSONL's size.
 #[test]
-fn a_file_of_streamed_answers_has_a_quarter_of_the_size() {
+fn a_file_of_streamed_responses_has_a_quarter_of_the_size() {
     let dir = tempfile::tempdir().unwrap();
     let mut noise = Noise(1);
     let records: Vec<_> = (0..3_000).map(|number| streamed(number, 100, &mut noise)).collect();

@@ -97,7 +97,7 @@ impl Arrivals for Rate {
                         out.phase.count_offered();
                         out.start(tick, slot, prefill);
                     }
-                    // No slot comes free before answers are read.
+                    // No slot comes free before responses are read.
                     None => out.phase.count_missed(1 + self.pass_over(out.now)),
                 }
             } else {

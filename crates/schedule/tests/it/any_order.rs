@@ -216,7 +216,7 @@ impl Watch {
         let again = self.schedule.poll(self.now, None, &mut more);
         assert_eq!((more, again), (Vec::new(), self.deadline), "asking again changes something");
         if let Some(phase) = self.asked.take() {
-            self.poll(Some(Event::HooksAnswered(phase)));
+            self.poll(Some(Event::HooksDone(phase)));
         }
     }
 
@@ -323,7 +323,7 @@ impl Watch {
         if dispatch.is_last() {
             self.live.remove(&session);
         }
-        // Read as late as can be: an answer that ended when its request went out.
+        // Read as late as can be: a response that ended when its request went out.
         let at = if fails { sent } else { self.now };
         self.poll(Some(Event::Returned { session, turn: dispatch.turn, end, at }));
     }

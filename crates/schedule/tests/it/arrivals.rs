@@ -275,7 +275,7 @@ fn a_closed_loop_is_never_late_for_a_slot_that_was_not_free() {
 }
 
 #[test]
-fn the_delay_of_a_turn_counts_from_the_end_of_the_answer_and_not_from_when_it_was_read() {
+fn the_delay_of_a_turn_counts_from_the_end_of_the_response_and_not_from_when_it_was_read() {
     let delayed = TurnShape { delay: Some(Nanos::from_millis(50)), timestamp_ms: None };
     let shapes = Shapes::listed(vec![Shape { turns: vec![TurnShape::default(), delayed], branches: Vec::new() }]);
     let mut schedule = schedule(vec![plan(Arrival::Concurrency, StopWhen::Sessions(1))], shapes);

@@ -29,7 +29,7 @@ fn sent(moments: &[RehearsalEvent]) -> Vec<u64> {
 }
 
 #[test]
-fn a_closed_loop_sends_again_when_an_answer_is_over() {
+fn a_closed_loop_sends_again_when_a_response_is_over() {
     let moments = moments(vec![closed(2, StopWhen::Requests(5))], "100");
     assert_eq!(sent(&moments), [0, 0, 100, 100, 200]);
     let Some(RehearsalEvent { at, what: RehearsalKind::Complete(_, end, counts) }) = moments.last() else {
@@ -39,7 +39,7 @@ fn a_closed_loop_sends_again_when_an_answer_is_over() {
 }
 
 #[test]
-fn first_contents_come_before_answers_and_never_twice() {
+fn first_contents_come_before_responses_and_never_twice() {
     let moments = moments(vec![closed(1, StopWhen::Requests(2))], "100");
     let at = |is: fn(&RehearsalKind) -> bool| -> Vec<u64> {
         moments.iter().filter(|one| is(&one.what)).map(|one| one.at.0 / MS).collect()

@@ -132,7 +132,7 @@ fn a_prefill_slot_is_free_at_the_first_content() {
 }
 
 #[test]
-fn a_seamless_phase_starts_before_the_answers_of_the_one_before() {
+fn a_seamless_phase_starts_before_the_responses_of_the_one_before() {
     let first = PhasePlan { concurrency: Some(2), ..phase(Arrival::Concurrency, StopWhen::Requests(2)) };
     let second = PhasePlan { name: "second".to_owned(), concurrency: Some(4), seamless: true, ..first.clone() };
     let moments = rehearse(vec![first, second], Shapes::single(5));
@@ -181,7 +181,7 @@ fn those_without_a_first_content_are_those_sent_within_its_time() {
                 assert!(waiting as usize <= sent.iter().filter(|at| at.0 + 20 * MS >= one.at.0).count());
             }
             RehearsalKind::FirstContent(_) => waiting -= 1,
-            RehearsalKind::Returned(answered, _) => waiting -= u32::from(!answered.has_content),
+            RehearsalKind::Returned(request, _) => waiting -= u32::from(!request.has_content),
             _ => {}
         }
     }

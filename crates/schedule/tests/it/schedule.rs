@@ -84,7 +84,7 @@ fn a_phase_that_something_comes_before_asks_once_and_starts_when_it_may() {
     let mut schedule = Schedule::new(Setup { asks_hooks: true, ..setup(phases) });
     assert_eq!(poll(&mut schedule, 1, &[]).0, [Action::AskHooks(PhaseIndex(0))]);
     assert_eq!(poll(&mut schedule, 2, &[]).0, []);
-    let (started, _) = poll(&mut schedule, 3, &[Event::HooksAnswered(PhaseIndex(0))]);
+    let (started, _) = poll(&mut schedule, 3, &[Event::HooksDone(PhaseIndex(0))]);
     assert_eq!((started[0], sends(&started)), (Action::Start(PhaseIndex(0)), 1));
     let (over, _) = poll(&mut schedule, 4, &[answered(0)]);
     assert_eq!(over.last(), Some(&Action::AskHooks(PhaseIndex(1))), "each phase asks anew");

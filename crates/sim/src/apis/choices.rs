@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::text::Text;
 use super::{
-    Answer, Api, ApiError, Ask, Finish, InferenceRequest, Pen, Reading, Span, WholeBody, Wording, error_line,
+    Api, ApiError, Ask, Finish, InferenceRequest, Pen, PlannedResponse, Reading, Span, WholeBody, Wording, error_line,
     json_string,
 };
 use crate::http::Status;
@@ -31,11 +31,11 @@ pub(super) struct Shape {
     pub(super) stop: &'static str,
     /// Beside the counts in the usage event.
     pub(super) prompt_details: &'static str,
-    /// Beside the counts in a whole answer.
+    /// Beside the counts in a whole response.
     pub(super) whole_prompt_details: &'static str,
-    /// A choice of a whole answer.
+    /// A choice of a whole response.
     pub(super) choice: fn(usize, &Choice) -> String,
-    /// After the usage of a whole answer.
+    /// After the usage of a whole response.
     pub(super) tail: &'static str,
 }
 
@@ -118,10 +118,10 @@ struct Usage {
 
 impl Usage {
     /// Of all choices together.
-    fn of(answer: &Answer) -> Self {
-        let (length, choices) = (answer.length, answer.request.choices);
+    fn of(planned: &PlannedResponse) -> Self {
+        let (length, choices) = (planned.length, planned.request.choices);
         Usage {
-            prompt: answer.request.prompt_tokens,
+            prompt: planned.request.prompt_tokens,
             completion: length.tokens * choices,
             reasoning: length.reasoning * choices,
             drafts: length.drafts,
@@ -166,42 +166,42 @@ struct Choices {
 }
 
 impl Wording for Choices {
-    fn open(&mut self, _: &mut Pen<'_, '_>, answer: &Answer) {
+    fn open(&mut self, _: &mut Pen<'_, '_>, planned: &PlannedResponse) {
         self.opening = format!(
             r#"data: {{"id":"{}{}","object":"{}","created":{},"model":{},"choices":["#,
             self.shape.id,
-            answer.id(),
+            planned.id(),
             self.shape.object,
-            answer.created,
-            json_string(&answer.model)
+            planned.created,
+            json_string(&planned.model)
         )
         .into_bytes();
     }
 
-    fn tokens(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, span: Span) {
-        let usage = self.usage_so_far(answer, span.to);
+    fn tokens(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse, span: Span) {
+        let usage = self.usage_so_far(planned, span.to);
         if span.from == 0 {
             let opening = usage.map(|usage| Usage { completion: 0, reasoning: 0, ..usage });
-            (0..answer.request.choices).for_each(|choice| self.write_role(pen, choice, opening));
+            (0..planned.request.choices).for_each(|choice| self.write_role(pen, choice, opening));
         }
-        let finish = (span.last && answer.length.finish == Finish::Length).then_some(Finish::Length);
-        for choice in 0..answer.request.choices {
-            let text = answer.text(choice, span.from, span.to);
+        let finish = (span.last && planned.length.finish == Finish::Length).then_some(Finish::Length);
+        for choice in 0..planned.request.choices {
+            let text = planned.text(choice, span.from, span.to);
             let (reasoning, payload) = (span.reasoning, span.payload());
             self.write_piece(pen, Piece { choice, text: &text, reasoning, finish, usage, payload });
         }
     }
 
-    fn close(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
-        if answer.length.finish == Finish::Stop {
-            let usage = self.usage_so_far(answer, answer.length.tokens);
-            for choice in 0..answer.request.choices {
+    fn close(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse) {
+        if planned.length.finish == Finish::Stop {
+            let usage = self.usage_so_far(planned, planned.length.tokens);
+            for choice in 0..planned.request.choices {
                 let (finish, payload) = (Some(Finish::Stop), Payload::Nothing);
                 self.write_piece(pen, Piece { choice, text: "", reasoning: false, finish, usage, payload });
             }
         }
         if self.include_usage {
-            self.write_usage(pen, Usage::of(answer));
+            self.write_usage(pen, Usage::of(planned));
         }
         write_done(pen);
     }
@@ -216,28 +216,28 @@ impl Wording for Choices {
         pen.event(&[&self.opening, br#"{"index":0,"delta":{"con"#, b"\n\n"], Payload::Nothing);
     }
 
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
-        let length = answer.length;
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
+        let length = planned.length;
         let shape = self.shape;
-        let choices: Vec<String> = (0..answer.request.choices)
+        let choices: Vec<String> = (0..planned.request.choices)
             .map(|choice| {
                 let choice_text = Choice {
-                    text: answer.text(choice, length.reasoning, length.tokens).into_owned(),
-                    reasoning: (length.reasoning > 0).then(|| answer.text(choice, 0, length.reasoning).into_owned()),
+                    text: planned.text(choice, length.reasoning, length.tokens).into_owned(),
+                    reasoning: (length.reasoning > 0).then(|| planned.text(choice, 0, length.reasoning).into_owned()),
                     finish: finish_name(length.finish),
                 };
                 (shape.choice)(choice as usize, &choice_text)
             })
             .collect();
-        let usage = Usage::of(answer);
+        let usage = Usage::of(planned);
         let details = usage.reasoning_details().unwrap_or_else(|| r#","completion_tokens_details":null"#.to_owned());
         WholeBody::json(format!(
             r#"{{"id":"{}{}","object":"{}","created":{},"model":{},"choices":[{}],"service_tier":null,"system_fingerprint":"{FINGERPRINT}","usage":{{{}{}{details}}}{},"kv_transfer_params":null,"ec_transfer_params":null,"metrics":{}}}"#,
             shape.id,
-            answer.id(),
+            planned.id(),
             shape.whole_object,
-            answer.created,
-            json_string(&answer.model),
+            planned.created,
+            json_string(&planned.model),
             choices.join(","),
             usage.counts(),
             shape.whole_prompt_details,
@@ -249,11 +249,11 @@ impl Wording for Choices {
 
 impl Choices {
     /// Token counts so far, of one choice.
-    fn usage_so_far(&self, answer: &Answer, produced: u32) -> Option<Usage> {
+    fn usage_so_far(&self, planned: &PlannedResponse, produced: u32) -> Option<Usage> {
         self.continuous_usage.then(|| Usage {
-            prompt: answer.request.prompt_tokens,
+            prompt: planned.request.prompt_tokens,
             completion: produced,
-            reasoning: produced.min(answer.length.reasoning),
+            reasoning: produced.min(planned.length.reasoning),
             drafts: 0,
         })
     }
@@ -326,7 +326,7 @@ fn continuous_usage(usage: Option<Usage>) -> Vec<u8> {
     format!(r#","usage":{{{}{details}}}"#, usage.counts()).into_bytes()
 }
 
-/// One finished choice of a whole answer.
+/// One finished choice of a whole response.
 pub(super) struct Choice {
     pub(super) text: String,
     pub(super) reasoning: Option<String>,

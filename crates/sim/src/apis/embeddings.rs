@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::text::Text;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Reading, Statuses, Streams, WholeBody, Wording,
-    json_string,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, PlannedResponse, Reading, Statuses, Streams, WholeBody,
+    Wording, json_string,
 };
 
 pub(super) const API: Api = Api {
@@ -42,21 +42,21 @@ struct Vectors {
 }
 
 impl Wording for Vectors {
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
         let Vectors { count, dimension } = *self;
         let data: Vec<String> = (0..count)
             .map(|index| {
-                let hot = (answer.number as u32).wrapping_add(index) % dimension;
+                let hot = (planned.number as u32).wrapping_add(index) % dimension;
                 let vector: Vec<&str> = (0..dimension).map(|place| if place == hot { "1.0" } else { "0.0" }).collect();
                 format!(r#"{{"index":{index},"object":"embedding","embedding":[{}]}}"#, vector.join(","))
             })
             .collect();
-        let prompt = answer.request.prompt_tokens;
+        let prompt = planned.request.prompt_tokens;
         WholeBody::json(format!(
             r#"{{"id":"embd-{}","object":"list","created":{},"model":{},"data":[{}],"usage":{{"prompt_tokens":{prompt},"total_tokens":{prompt},"completion_tokens":0,"prompt_tokens_details":null}}}}"#,
-            answer.id(),
-            answer.created,
-            json_string(&answer.model),
+            planned.id(),
+            planned.created,
+            json_string(&planned.model),
             data.join(",")
         ))
     }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::error::axum;
 use super::text::prompt_tokens;
 use super::{
-    Answer, Api, ApiError, Ask, Example, Finish, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams,
-    WholeBody, Wording, error_line,
+    Api, ApiError, Ask, Example, Finish, InferenceRequest, Output, Pen, PlannedResponse, Reading, Span, Statuses,
+    Streams, WholeBody, Wording, error_line,
 };
 use crate::http::Status;
 use crate::truth::Payload;
@@ -73,20 +73,20 @@ struct Generated {
 }
 
 impl Wording for Generated {
-    fn tokens(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, span: Span) {
+    fn tokens(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse, span: Span) {
         let (mut index, mut id) = (itoa::Buffer::new(), itoa::Buffer::new());
         let end = match span.last {
             false => r#","generated_text":null,"details":null}"#.to_owned(),
             true => {
-                let text = answer.text(0, 0, answer.length.tokens);
+                let text = planned.text(0, 0, planned.length.tokens);
                 let details = json!({
-                    "finish_reason": finish_reason(answer), "generated_tokens": answer.length.tokens, "seed": null,
-                    "input_length": answer.request.prompt_tokens,
+                    "finish_reason": finish_reason(planned), "generated_tokens": planned.length.tokens, "seed": null,
+                    "input_length": planned.request.prompt_tokens,
                 });
                 format!(r#","generated_text":"{text}","details":{details}}}"#)
             }
         };
-        let text = answer.text(0, span.from, span.to);
+        let text = planned.text(0, span.from, span.to);
         let parts: [&[u8]; 9] = [
             b"data:{\"index\":",
             index.format(span.to).as_bytes(),
@@ -113,11 +113,11 @@ impl Wording for Generated {
         pen.event(&[b"data:{\"index\":1,\"token\":{\"te\n\n"], Payload::Nothing);
     }
 
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
-        let mut body = json!({"generated_text": answer.text(0, 0, answer.length.tokens)});
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
+        let mut body = json!({"generated_text": planned.text(0, 0, planned.length.tokens)});
         if self.details {
             body["details"] = json!({
-                "finish_reason": finish_reason(answer), "generated_tokens": answer.length.tokens, "seed": null,
+                "finish_reason": finish_reason(planned), "generated_tokens": planned.length.tokens, "seed": null,
                 "prefill": [], "tokens": [],
             });
         }
@@ -125,8 +125,8 @@ impl Wording for Generated {
     }
 }
 
-fn finish_reason(answer: &Answer) -> &'static str {
-    match answer.length.finish {
+fn finish_reason(planned: &PlannedResponse) -> &'static str {
+    match planned.length.finish {
         Finish::Length => "length",
         Finish::Stop => "eos_token",
     }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::error::nim;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Reading, Statuses, Streams, WholeBody, Wording,
-    mixed,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, PlannedResponse, Reading, Statuses, Streams, WholeBody,
+    Wording, mixed,
 };
 use crate::http::Status;
 
@@ -61,10 +61,10 @@ struct Boxes {
 }
 
 impl Wording for Boxes {
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
         let data: Vec<Value> = (0..self.images)
             .map(|index| {
-                let shade = (mixed(answer.number ^ (index as u64) << 32) % 100) as f64 / 400.0;
+                let shade = (mixed(planned.number ^ (index as u64) << 32) % 100) as f64 / 400.0;
                 let found = |kind: usize| {
                     json!([{
                         "x_min": shade, "y_min": 0.25 * kind as f64, "x_max": shade + 0.5,

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::error::fastapi;
 use super::text::prompt_tokens;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams, WholeBody,
-    Wording,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, Pen, PlannedResponse, Reading, Span, Statuses, Streams,
+    WholeBody, Wording,
 };
 use crate::truth::Payload;
 
@@ -124,14 +124,14 @@ impl Pictures {
 }
 
 impl Wording for Pictures {
-    fn tokens(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, span: Span) {
+    fn tokens(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse, span: Span) {
         let name = if span.last { "image_generation.completed" } else { "image_generation.partial_image" };
         let mut event = json!({
-            "type": name, "b64_json": PNG, "created_at": answer.created, "size": self.size, "quality": "auto",
+            "type": name, "b64_json": PNG, "created_at": planned.created, "size": self.size, "quality": "auto",
             "background": "auto", "output_format": "png",
         });
         match span.last {
-            true => event["usage"] = usage(answer),
+            true => event["usage"] = usage(planned),
             false => event["partial_image_index"] = span.from.into(),
         }
         let event = format!("event: {name}\ndata: {event}\n\n");
@@ -146,26 +146,26 @@ impl Wording for Pictures {
         pen.event(&[event], Payload::Nothing);
     }
 
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
         let image = |index: u32| match self.as_url {
             true => {
-                json!({"b64_json": null, "url": format!("https://images.invalid/{}-{index}.png", answer.id()),
+                json!({"b64_json": null, "url": format!("https://images.invalid/{}-{index}.png", planned.id()),
                     "revised_prompt": null})
             }
             false => json!({"b64_json": PNG, "url": null, "revised_prompt": null}),
         };
         let data: Vec<Value> = (0..self.n).map(image).collect();
         let body = json!({
-            "created": answer.created, "data": data, "size": self.size, "quality": "auto", "output_format": "png",
-            "background": "auto", "usage": usage(answer),
+            "created": planned.created, "data": data, "size": self.size, "quality": "auto", "output_format": "png",
+            "background": "auto", "usage": usage(planned),
         });
         WholeBody::json(body.to_string())
     }
 }
 
 /// Input tokens only; images are not counted in tokens here.
-fn usage(answer: &Answer) -> Value {
-    let prompt = answer.request.prompt_tokens;
+fn usage(planned: &PlannedResponse) -> Value {
+    let prompt = planned.request.prompt_tokens;
     json!({
         "input_tokens": prompt, "input_tokens_details": {"text_tokens": prompt, "image_tokens": 0},
         "output_tokens": 0, "total_tokens": prompt,

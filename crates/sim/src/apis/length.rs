@@ -3,7 +3,7 @@
 use super::{ApiError, InferenceRequest, Output};
 use crate::script::{Purpose, Script};
 
-/// Why an answer ended.
+/// Why a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finish {
     /// At the limit; the last content event reports it.
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_as_long_as_asked_for() {
+    fn a_response_is_as_long_as_asked_for() {
         let config = SimConfig { osl: NonZeroU32::new(9).unwrap(), ..SimConfig::default() };
         let asked = length_of(config.clone(), r#"{"messages":[],"max_tokens":5}"#);
         assert_eq!((asked.tokens, asked.finish), (5, Finish::Length));

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::text::{Text, tokens_of};
 use super::{
-    Answer, Api, ApiError, Ask, ErrorBody, Example, Finish, InferenceRequest, Output, Pen, Reading, Span, Statuses,
-    Streams, WholeBody, Wording,
+    Api, ApiError, Ask, ErrorBody, Example, Finish, InferenceRequest, Output, Pen, PlannedResponse, Reading, Span,
+    Statuses, Streams, WholeBody, Wording,
 };
 use crate::truth::Payload;
 
@@ -78,8 +78,8 @@ impl Block {
         if span.reasoning { Block::Thinking } else { Block::Text }
     }
 
-    fn index(self, answer: &Answer) -> u32 {
-        u32::from(self == Block::Text && answer.length.reasoning > 0)
+    fn index(self, planned: &PlannedResponse) -> u32 {
+        u32::from(self == Block::Text && planned.length.reasoning > 0)
     }
 }
 
@@ -90,27 +90,27 @@ struct Message {
 }
 
 impl Wording for Message {
-    fn tokens(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, span: Span) {
+    fn tokens(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse, span: Span) {
         if span.from == 0 {
             write(
                 pen,
                 &json!({"type": "message_start", "message": {
-                    "id": id(answer), "type": "message", "role": "assistant", "content": [], "model": answer.model,
+                    "id": id(planned), "type": "message", "role": "assistant", "content": [], "model": planned.model,
                     "stop_reason": null, "stop_sequence": null,
-                    "usage": {"input_tokens": answer.request.prompt_tokens, "output_tokens": 0},
+                    "usage": {"input_tokens": planned.request.prompt_tokens, "output_tokens": 0},
                 }}),
             );
         }
         let block = Block::of(span);
         if self.open != Some(block) {
-            self.close_block(pen, answer);
-            self.open_block(pen, answer, block);
+            self.close_block(pen, planned);
+            self.open_block(pen, planned, block);
         }
         let (before, index) = match block {
-            Block::Thinking => (r#"{"type":"thinking_delta","thinking":""#, block.index(answer)),
-            Block::Text => (r#"{"type":"text_delta","text":""#, block.index(answer)),
+            Block::Thinking => (r#"{"type":"thinking_delta","thinking":""#, block.index(planned)),
+            Block::Text => (r#"{"type":"text_delta","text":""#, block.index(planned)),
         };
-        let (text, mut digits) = (answer.text(0, span.from, span.to), itoa::Buffer::new());
+        let (text, mut digits) = (planned.text(0, span.from, span.to), itoa::Buffer::new());
         let parts: [&[u8]; 6] = [
             b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":",
             before.as_bytes(),
@@ -122,14 +122,14 @@ impl Wording for Message {
         pen.event(&parts, span.payload());
     }
 
-    fn close(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
-        self.close_block(pen, answer);
+    fn close(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse) {
+        self.close_block(pen, planned);
         write(
             pen,
             &json!({
                 "type": "message_delta",
-                "delta": {"stop_reason": stop_reason(answer), "stop_sequence": null},
-                "usage": usage(answer),
+                "delta": {"stop_reason": stop_reason(planned), "stop_sequence": null},
+                "usage": usage(planned),
             }),
         );
         pen.last_event(&[b"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"], Payload::Nothing);
@@ -140,31 +140,31 @@ impl Wording for Message {
         pen.event(&[event], Payload::Nothing);
     }
 
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
-        let length = answer.length;
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
+        let length = planned.length;
         let mut content = Vec::new();
         if length.reasoning > 0 {
-            let thinking = answer.text(0, 0, length.reasoning);
-            content.push(json!({"type": "thinking", "thinking": thinking, "signature": signature(answer)}));
+            let thinking = planned.text(0, 0, length.reasoning);
+            content.push(json!({"type": "thinking", "thinking": thinking, "signature": signature(planned)}));
         }
         if length.tokens > length.reasoning {
-            content.push(json!({"type": "text", "text": answer.text(0, length.reasoning, length.tokens)}));
+            content.push(json!({"type": "text", "text": planned.text(0, length.reasoning, length.tokens)}));
         }
         let message = json!({
-            "id": id(answer), "type": "message", "role": "assistant", "content": content, "model": answer.model,
-            "stop_reason": stop_reason(answer), "usage": usage(answer),
+            "id": id(planned), "type": "message", "role": "assistant", "content": content, "model": planned.model,
+            "stop_reason": stop_reason(planned), "usage": usage(planned),
         });
         WholeBody::json(message.to_string())
     }
 }
 
 impl Message {
-    fn open_block(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, block: Block) {
+    fn open_block(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse, block: Block) {
         let content = match block {
             Block::Thinking => json!({"type": "thinking", "thinking": "", "signature": ""}),
             Block::Text => json!({"type": "text", "text": ""}),
         };
-        let index = block.index(answer);
+        let index = block.index(planned);
         write(pen, &json!({"type": "content_block_start", "content_block": content, "index": index}));
         if self.pings && index == 0 {
             write(pen, &json!({"type": "ping"}));
@@ -172,11 +172,11 @@ impl Message {
         self.open = Some(block);
     }
 
-    fn close_block(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
+    fn close_block(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse) {
         let Some(block) = self.open.take() else { return };
-        let index = block.index(answer);
+        let index = block.index(planned);
         if block == Block::Thinking {
-            let delta = json!({"type": "signature_delta", "signature": signature(answer)});
+            let delta = json!({"type": "signature_delta", "signature": signature(planned)});
             write(pen, &json!({"type": "content_block_delta", "delta": delta, "index": index}));
         }
         write(pen, &json!({"type": "content_block_stop", "index": index}));
@@ -189,24 +189,24 @@ fn write(pen: &mut Pen<'_, '_>, event: &Value) {
     pen.event(&[format!("event: {name}\ndata: {event}\n\n").as_bytes()], Payload::Nothing);
 }
 
-fn id(answer: &Answer) -> String {
-    format!("chatcmpl-{}", answer.id())
+fn id(planned: &PlannedResponse) -> String {
+    format!("chatcmpl-{}", planned.id())
 }
 
-fn signature(answer: &Answer) -> String {
-    answer.id()
+fn signature(planned: &PlannedResponse) -> String {
+    planned.id()
 }
 
-fn stop_reason(answer: &Answer) -> &'static str {
-    match answer.length.finish {
+fn stop_reason(planned: &PlannedResponse) -> &'static str {
+    match planned.length.finish {
         Finish::Length => "max_tokens",
         Finish::Stop => "end_turn",
     }
 }
 
-fn usage(answer: &Answer) -> Value {
+fn usage(planned: &PlannedResponse) -> Value {
     json!({
-        "input_tokens": answer.request.prompt_tokens, "output_tokens": answer.length.tokens,
+        "input_tokens": planned.request.prompt_tokens, "output_tokens": planned.length.tokens,
         "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
     })
 }

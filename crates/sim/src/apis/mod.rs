@@ -258,7 +258,7 @@ impl Default for InferenceRequest {
 }
 
 /// A planned response.
-pub(crate) struct Answer {
+pub(crate) struct PlannedResponse {
     pub(crate) request: InferenceRequest,
     pub(crate) model: String,
     pub(crate) number: u64,
@@ -267,12 +267,12 @@ pub(crate) struct Answer {
     pub(crate) length: Length,
 }
 
-impl Answer {
+impl PlannedResponse {
     /// Plans the response to a request, or returns why there is none.
     pub(crate) fn plan(api: &Api, script: &Script, request: InferenceRequest, number: u64) -> Result<Self, ApiError> {
         let model = named_model(&script.config, &request)?;
         let length = Length::of(script, api.output, &request, number)?;
-        Ok(Answer { request, model, number, created: crate::clock::wall_ns() / 1_000_000_000, length })
+        Ok(PlannedResponse { request, model, number, created: crate::clock::wall_ns() / 1_000_000_000, length })
     }
 
     /// Tokens of one choice.
@@ -335,16 +335,16 @@ impl WholeBody {
 ///
 /// The methods for events are called only if the request asked for a stream.
 pub(crate) trait Wording: Send {
-    /// The whole body of an answer that is not streamed.
-    fn whole(&mut self, answer: &Answer) -> WholeBody;
+    /// The whole body of a response that is not streamed.
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody;
 
     /// With the head, before there is any content.
-    fn open(&mut self, _: &mut Pen<'_, '_>, _: &Answer) {}
+    fn open(&mut self, _: &mut Pen<'_, '_>, _: &PlannedResponse) {}
 
-    fn tokens(&mut self, _: &mut Pen<'_, '_>, _: &Answer, _: Span) {}
+    fn tokens(&mut self, _: &mut Pen<'_, '_>, _: &PlannedResponse, _: Span) {}
 
     /// After the last tokens, unless these ended the body.
-    fn close(&mut self, _: &mut Pen<'_, '_>, _: &Answer) {}
+    fn close(&mut self, _: &mut Pen<'_, '_>, _: &PlannedResponse) {}
 
     /// An error in a stream that began well, as an event of its own type or as data; and the end of the body.
     fn fail(&mut self, pen: &mut Pen<'_, '_>, api: &Api, typed: bool) {

@@ -8,7 +8,8 @@ use super::ranking::scores;
 use super::tei_rerank::logit;
 use super::text::prompt_tokens;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Reading, Statuses, Streams, WholeBody, Wording,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, PlannedResponse, Reading, Statuses, Streams, WholeBody,
+    Wording,
 };
 
 pub(super) const API: Api = Api {
@@ -51,12 +52,12 @@ struct Rankings {
 }
 
 impl Wording for Rankings {
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
-        let rankings: Vec<Value> = scores(answer, self.passages)
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
+        let rankings: Vec<Value> = scores(planned, self.passages)
             .into_iter()
             .map(|(index, score)| json!({"index": index, "logit": logit(score)}))
             .collect();
-        let prompt = answer.request.prompt_tokens;
+        let prompt = planned.request.prompt_tokens;
         let body = json!({"rankings": rankings, "usage": {"prompt_tokens": prompt, "total_tokens": prompt}});
         WholeBody::json(body.to_string())
     }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::ranking::scores;
 use super::text::tokens_of;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Reading, Statuses, Streams, WholeBody, Wording,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, PlannedResponse, Reading, Statuses, Streams, WholeBody,
+    Wording,
 };
 
 pub(super) const API: Api = Api {
@@ -47,19 +48,19 @@ struct Ranked {
 }
 
 impl Wording for Ranked {
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
         let document = |index: usize| match &self.documents[index] {
             Value::String(text) => json!({"text": text, "multi_modal": null}),
             given => json!({"text": given["text"], "multi_modal": null}),
         };
-        let results: Vec<Value> = scores(answer, self.documents.len())
+        let results: Vec<Value> = scores(planned, self.documents.len())
             .into_iter()
             .take(self.top_n)
             .map(|(index, score)| json!({"index": index, "document": document(index), "relevance_score": score}))
             .collect();
-        let prompt = answer.request.prompt_tokens;
+        let prompt = planned.request.prompt_tokens;
         let body = json!({
-            "id": format!("rerank-{}", answer.id()), "model": answer.model,
+            "id": format!("rerank-{}", planned.id()), "model": planned.model,
             "usage": {"prompt_tokens": prompt, "total_tokens": prompt}, "results": results,
         });
         WholeBody::json(body.to_string())

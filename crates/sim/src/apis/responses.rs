@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::text::Text;
 use super::{
-    Answer, Api, ApiError, Ask, Example, Finish, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams,
-    WholeBody, Wording, error_line, json_string,
+    Api, ApiError, Ask, Example, Finish, InferenceRequest, Output, Pen, PlannedResponse, Reading, Span, Statuses,
+    Streams, WholeBody, Wording, error_line, json_string,
 };
 use crate::http::Status;
 use crate::truth::Payload;
@@ -102,21 +102,21 @@ struct OpenItem {
 }
 
 impl Wording for Response {
-    fn open(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
+    fn open(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse) {
         for name in ["response.created", "response.in_progress"] {
-            let response = self.object(answer, "in_progress", json!([]), Value::Null);
+            let response = self.object(planned, "in_progress", json!([]), Value::Null);
             self.event(pen, name, &[("response", response)]);
         }
     }
 
-    fn tokens(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, span: Span) {
+    fn tokens(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse, span: Span) {
         let item = if span.reasoning { Item::Reasoning } else { Item::Message };
         if self.open.as_ref().is_none_or(|open| open.item != item) {
-            self.close_item(pen, answer);
-            self.open_item(pen, answer, item);
+            self.close_item(pen, planned);
+            self.open_item(pen, planned, item);
         }
         let Some(open) = &self.open else { return };
-        let text = answer.text(0, span.from, span.to);
+        let text = planned.text(0, span.from, span.to);
         let mut sequence = itoa::Buffer::new();
         let parts: [&[u8]; 5] = [
             open.before.as_bytes(),
@@ -129,9 +129,9 @@ impl Wording for Response {
         pen.event(&parts, span.payload());
     }
 
-    fn close(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
-        self.close_item(pen, answer);
-        let response = self.finished(answer);
+    fn close(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse) {
+        self.close_item(pen, planned);
+        let response = self.finished(planned);
         let event = self.named_event("response.completed", &[("response", response)]);
         pen.last_event(&[event.as_bytes()], Payload::Nothing);
     }
@@ -153,18 +153,18 @@ impl Wording for Response {
         pen.event(&[event], Payload::Nothing);
     }
 
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
-        WholeBody::json(self.finished(answer).to_string())
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
+        WholeBody::json(self.finished(planned).to_string())
     }
 }
 
 impl Response {
     /// The response object.
-    fn object(&self, answer: &Answer, status: &str, output: Value, usage: Value) -> Value {
+    fn object(&self, planned: &PlannedResponse, status: &str, output: Value, usage: Value) -> Value {
         let incomplete = if status == "incomplete" { json!({"reason": "max_output_tokens"}) } else { Value::Null };
         json!({
-            "id": format!("resp_{}", answer.id()), "created_at": answer.created, "incomplete_details": incomplete,
-            "instructions": self.instructions, "metadata": null, "model": answer.model, "object": "response",
+            "id": format!("resp_{}", planned.id()), "created_at": planned.created, "incomplete_details": incomplete,
+            "instructions": self.instructions, "metadata": null, "model": planned.model, "object": "response",
             "output": output, "parallel_tool_calls": true, "temperature": self.temperature, "tool_choice": "none",
             "tools": [], "top_p": self.top_p, "background": false, "max_output_tokens": self.max_output_tokens,
             "max_tool_calls": null, "previous_response_id": self.previous_response_id, "prompt": null,
@@ -174,13 +174,13 @@ impl Response {
         })
     }
 
-    fn finished(&self, answer: &Answer) -> Value {
-        let length = answer.length;
+    fn finished(&self, planned: &PlannedResponse) -> Value {
+        let length = planned.length;
         let status = if length.finish == Finish::Length { "incomplete" } else { "completed" };
         let items = [(Item::Reasoning, length.reasoning > 0), (Item::Message, length.tokens > length.reasoning)];
         let output: Vec<Value> =
-            items.into_iter().filter(|(_, is_there)| *is_there).map(|(item, _)| finished_item(answer, item)).collect();
-        let prompt = answer.request.prompt_tokens;
+            items.into_iter().filter(|(_, is_there)| *is_there).map(|(item, _)| finished_item(planned, item)).collect();
+        let prompt = planned.request.prompt_tokens;
         let usage = json!({
             "input_tokens": prompt,
             "input_tokens_details": {
@@ -193,12 +193,12 @@ impl Response {
             },
             "total_tokens": prompt.saturating_add(length.tokens),
         });
-        self.object(answer, status, output.into(), usage)
+        self.object(planned, status, output.into(), usage)
     }
 
-    fn open_item(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, item: Item) {
-        let index = u32::from(item == Item::Message && answer.length.reasoning > 0);
-        let id = item_id(answer, item);
+    fn open_item(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse, item: Item) {
+        let index = u32::from(item == Item::Message && planned.length.reasoning > 0);
+        let id = item_id(planned, item);
         let (opened, part, before, tail, end) = match item {
             Item::Reasoning => (
                 json!({"id": id, "summary": [], "type": "reasoning", "content": null, "encrypted_content": null,
@@ -235,9 +235,9 @@ impl Response {
         self.open = Some(OpenItem { item, index, before, after, end });
     }
 
-    fn close_item(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
+    fn close_item(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse) {
         let Some(OpenItem { item, index, .. }) = self.open.take() else { return };
-        let (id, text) = (item_id(answer, item), item_text(answer, item));
+        let (id, text) = (item_id(planned, item), item_text(planned, item));
         let (text_done, part_done, logprobs) = match item {
             Item::Reasoning => ("response.reasoning_text.done", "response.reasoning_part.done", None),
             Item::Message => ("response.output_text.done", "response.content_part.done", Some(("logprobs", json!([])))),
@@ -250,7 +250,7 @@ impl Response {
         let part = [output_index.clone(), ("part", finished_part(item, &text))];
         let members: Vec<_> = place.into_iter().chain(part).collect();
         self.event(pen, part_done, &members);
-        self.event(pen, "response.output_item.done", &[("item", finished_item(answer, item)), output_index]);
+        self.event(pen, "response.output_item.done", &[("item", finished_item(planned, item)), output_index]);
     }
 
     fn event(&mut self, pen: &mut Pen<'_, '_>, name: &str, members: &[(&str, Value)]) {
@@ -274,16 +274,16 @@ impl Response {
     }
 }
 
-fn item_id(answer: &Answer, item: Item) -> String {
+fn item_id(planned: &PlannedResponse, item: Item) -> String {
     let kind = if item == Item::Reasoning { "rs" } else { "msg" };
-    format!("{kind}_{}", answer.id())
+    format!("{kind}_{}", planned.id())
 }
 
-fn item_text(answer: &Answer, item: Item) -> String {
-    let length = answer.length;
+fn item_text(planned: &PlannedResponse, item: Item) -> String {
+    let length = planned.length;
     match item {
-        Item::Reasoning => answer.text(0, 0, length.reasoning).into_owned(),
-        Item::Message => answer.text(0, length.reasoning, length.tokens).into_owned(),
+        Item::Reasoning => planned.text(0, 0, length.reasoning).into_owned(),
+        Item::Message => planned.text(0, length.reasoning, length.tokens).into_owned(),
     }
 }
 
@@ -294,8 +294,8 @@ fn finished_part(item: Item, text: &str) -> Value {
     }
 }
 
-fn finished_item(answer: &Answer, item: Item) -> Value {
-    let (id, part) = (item_id(answer, item), finished_part(item, &item_text(answer, item)));
+fn finished_item(planned: &PlannedResponse, item: Item) -> Value {
+    let (id, part) = (item_id(planned, item), finished_part(item, &item_text(planned, item)));
     match item {
         Item::Reasoning => json!({"id": id, "summary": [], "type": "reasoning", "content": [part],
             "encrypted_content": null, "status": "completed"}),

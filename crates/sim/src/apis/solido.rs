@@ -1,4 +1,4 @@
-//! `/rag/api/prompt` of SOLIDO: an answer and its sources; as events where the client accepts them.
+//! `/rag/api/prompt` of SOLIDO: a response and its sources; as events where the client accepts them.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::error::fastapi;
 use super::text::Text;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Pen, Reading, Span, Statuses, Streams, WholeBody,
-    Wording,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, Pen, PlannedResponse, Reading, Span, Statuses, Streams,
+    WholeBody, Wording,
 };
 use crate::truth::Payload;
 
@@ -49,9 +49,9 @@ struct Reply {
 }
 
 impl Reply {
-    fn sources(&self, answer: &Answer) -> Value {
+    fn sources(&self, planned: &PlannedResponse) -> Value {
         let source = |index: u64| {
-            json!({"id": format!("doc-{}", (answer.number + index) % 100), "title": format!("Document {index}"),
+            json!({"id": format!("doc-{}", (planned.number + index) % 100), "title": format!("Document {index}"),
                 "filters": self.filters})
         };
         json!([source(0), source(1)])
@@ -59,18 +59,18 @@ impl Reply {
 }
 
 impl Wording for Reply {
-    fn tokens(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer, span: Span) {
-        let text = answer.text(0, span.from, span.to);
+    fn tokens(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse, span: Span) {
+        let text = planned.text(0, span.from, span.to);
         pen.event(&[b"data: {\"content\":\"", text.as_bytes(), b"\"}\n\n"], span.payload());
     }
 
-    fn close(&mut self, pen: &mut Pen<'_, '_>, answer: &Answer) {
-        let event = json!({"content": "", "sources": self.sources(answer)}).to_string();
+    fn close(&mut self, pen: &mut Pen<'_, '_>, planned: &PlannedResponse) {
+        let event = json!({"content": "", "sources": self.sources(planned)}).to_string();
         pen.last_event(&[b"data: ", event.as_bytes(), b"\n\n"], Payload::Nothing);
     }
 
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
-        let content = answer.text(0, 0, answer.length.tokens);
-        WholeBody::json(json!({"content": content, "sources": self.sources(answer)}).to_string())
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
+        let content = planned.text(0, 0, planned.length.tokens);
+        WholeBody::json(json!({"content": content, "sources": self.sources(planned)}).to_string())
     }
 }

@@ -7,7 +7,8 @@ use super::error::axum;
 use super::ranking::scores;
 use super::text::prompt_tokens;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Reading, Statuses, Streams, WholeBody, Wording,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, PlannedResponse, Reading, Statuses, Streams, WholeBody,
+    Wording,
 };
 
 pub(super) const API: Api = Api {
@@ -52,7 +53,7 @@ struct Ranks {
 }
 
 impl Wording for Ranks {
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
         let rank = |(index, score): (usize, f64)| {
             let score = if self.raw_scores { logit(score) } else { score };
             match self.return_text {
@@ -60,7 +61,7 @@ impl Wording for Ranks {
                 false => json!({"index": index, "score": score}),
             }
         };
-        let ranks: Vec<Value> = scores(answer, self.texts.len()).into_iter().map(rank).collect();
+        let ranks: Vec<Value> = scores(planned, self.texts.len()).into_iter().map(rank).collect();
         WholeBody::json(Value::from(ranks).to_string())
     }
 }

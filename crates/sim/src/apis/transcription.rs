@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Reading, Statuses, Streams, WholeBody, Wording,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, PlannedResponse, Reading, Statuses, Streams, WholeBody,
+    Wording,
 };
 
 /// Bytes a second of audio whose rate is not known: 16 kHz, 16 bits, one channel.
@@ -60,8 +61,8 @@ struct Transcription {
 }
 
 impl Wording for Transcription {
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
-        let text = answer.text(0, 0, answer.length.tokens).into_owned();
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
+        let text = planned.text(0, 0, planned.length.tokens).into_owned();
         if self.is_text {
             return WholeBody { content_type: "text/plain; charset=utf-8", bytes: text.into_bytes() };
         }

@@ -11,8 +11,8 @@ use super::error::fastapi;
 use super::jobs::{Job, Jobs, Progress, SECONDS, SIZE};
 use super::text::prompt_tokens;
 use super::{
-    Answer, Api, ApiError, Ask, Example, InferenceRequest, Output, Reading, Statuses, Streams, WholeBody, Wording,
-    mixed,
+    Api, ApiError, Ask, Example, InferenceRequest, Output, PlannedResponse, Reading, Statuses, Streams, WholeBody,
+    Wording, mixed,
 };
 use crate::clock::monotonic_ns;
 use crate::http::Status;
@@ -139,9 +139,9 @@ struct Submitted {
 }
 
 impl Wording for Submitted {
-    fn whole(&mut self, answer: &Answer) -> WholeBody {
-        self.job.model = answer.model.clone();
-        self.job.created = answer.created;
+    fn whole(&mut self, planned: &PlannedResponse) -> WholeBody {
+        self.job.model = planned.model.clone();
+        self.job.created = planned.created;
         self.job.submitted_ns = monotonic_ns();
         self.jobs.submit(self.job.clone());
         WholeBody::json(video(&self.job, Progress::Queued).to_string())
@@ -154,7 +154,7 @@ struct Polled {
 }
 
 impl Wording for Polled {
-    fn whole(&mut self, _: &Answer) -> WholeBody {
+    fn whole(&mut self, _: &PlannedResponse) -> WholeBody {
         WholeBody::json(video(&self.job, self.progress).to_string())
     }
 }
@@ -163,7 +163,7 @@ struct Content;
 
 impl Wording for Content {
     /// The boxes of an MP4 file, without any pictures.
-    fn whole(&mut self, _: &Answer) -> WholeBody {
+    fn whole(&mut self, _: &PlannedResponse) -> WholeBody {
         const TYPE: &[u8] = b"\0\0\0\x18ftypisom\0\0\x02\0isomiso2";
         let mut bytes = TYPE.to_vec();
         bytes.extend(((VIDEO_BYTES - TYPE.len()) as u32).to_be_bytes());

@@ -2,8 +2,8 @@
 
 use super::family::{Families, FamilyType, Value};
 use super::write::Style;
-use super::{Kind, Snapshot, vllm};
-use crate::metrics::{Bounds, Finished, Histogram};
+use super::{PageKind, Snapshot, vllm};
+use crate::metrics::{Bounds, FinishReason, Histogram};
 
 /// Evenly spread logarithms with two digits, after a bucket for nothing.
 const BOUNDS: Bounds = Bounds {
@@ -30,7 +30,7 @@ const STYLE: Style = Style {
     sum_comes_before_count: true,
 };
 
-pub(crate) const KIND: Kind = Kind { name: "dynamo", path: "/metrics", bounds: BOUNDS, style: STYLE, families };
+pub(crate) const KIND: PageKind = PageKind { name: "dynamo", path: "/metrics", bounds: BOUNDS, style: STYLE, families };
 
 fn families(server: &Snapshot<'_>) -> Families {
     let mut page = Families::new(vec![("model", server.model.to_owned().into())], None);
@@ -54,11 +54,11 @@ fn families(server: &Snapshot<'_>) -> Families {
 
 fn add_frontend(page: &mut Families, server: &Snapshot<'_>) {
     let metrics = server.metrics;
-    let answered = metrics.answered.iter().map(|(answered, count)| {
+    let answered = metrics.answered.iter().map(|(labels, count)| {
         let labels = vec![
-            ("endpoint", answered.endpoint.into()),
-            ("request_type", if answered.streamed { "stream" } else { "unary" }.into()),
-            ("status", if answered.succeeded { "success" } else { "error" }.into()),
+            ("endpoint", labels.endpoint.into()),
+            ("request_type", if labels.streamed { "stream" } else { "unary" }.into()),
+            ("status", if labels.succeeded { "success" } else { "error" }.into()),
         ];
         (labels, Value::Number(*count as f64))
     });
@@ -115,7 +115,7 @@ fn add_component(page: &mut Families, server: &Snapshot<'_>) {
         "dynamo_component_errors",
         "Requests that failed in the worker",
         "error_type",
-        [("generate", metrics.finished(Finished::Error) as f64)],
+        [("generate", metrics.finished(FinishReason::Error) as f64)],
     );
     page.gauge(
         "dynamo_component_gpu_cache_usage_percent",

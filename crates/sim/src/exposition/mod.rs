@@ -37,7 +37,7 @@ pub(crate) struct Snapshot<'a> {
 }
 
 /// A kind of page.
-pub(crate) struct Kind {
+pub(crate) struct PageKind {
     pub(crate) name: &'static str,
     pub(crate) path: &'static str,
     pub(crate) bounds: Bounds,
@@ -74,7 +74,7 @@ impl MetricsKind {
         self.kind().map_or("none", |kind| kind.name)
     }
 
-    pub(crate) fn kind(self) -> Option<&'static Kind> {
+    pub(crate) fn kind(self) -> Option<&'static PageKind> {
         match self {
             MetricsKind::Vllm => Some(&vllm::KIND),
             MetricsKind::Sglang => Some(&sglang::KIND),
@@ -115,7 +115,7 @@ pub enum MetricsFormat {
 }
 
 impl MetricsFormat {
-    pub(crate) fn content_type(self, kind: &Kind) -> &'static str {
+    pub(crate) fn content_type(self, kind: &PageKind) -> &'static str {
         match self {
             MetricsFormat::Text => kind.style.content_type,
             MetricsFormat::Openmetrics => OPENMETRICS_CONTENT_TYPE,
@@ -123,7 +123,7 @@ impl MetricsFormat {
     }
 
     /// The page without its end.
-    pub(crate) fn write(self, kind: &Kind, families: &Families) -> String {
+    pub(crate) fn write(self, kind: &PageKind, families: &Families) -> String {
         match self {
             MetricsFormat::Text => write::text(families, &kind.style),
             MetricsFormat::Openmetrics => write::openmetrics(families),

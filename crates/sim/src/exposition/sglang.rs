@@ -2,8 +2,8 @@
 
 use super::family::{Distribution, Families, FamilyType, Value};
 use super::write::Style;
-use super::{Kind, Snapshot, vllm};
-use crate::metrics::{Bounds, Finished, KV_CACHE_TOKENS};
+use super::{PageKind, Snapshot, vllm};
+use crate::metrics::{Bounds, FinishReason, KV_CACHE_TOKENS};
 
 /// A millisecond times powers of 1.62.
 const STAGE: &[f64] = &[
@@ -61,7 +61,7 @@ const BOUNDS: Bounds = Bounds {
 const STYLE: Style =
     Style { content_type: "text/plain; version=0.0.4; charset=utf-8", sum_comes_before_count: true, ..vllm::STYLE };
 
-pub(crate) const KIND: Kind = Kind { name: "sglang", path: "/metrics", bounds: BOUNDS, style: STYLE, families };
+pub(crate) const KIND: PageKind = PageKind { name: "sglang", path: "/metrics", bounds: BOUNDS, style: STYLE, families };
 
 fn families(server: &Snapshot<'_>) -> Families {
     let metrics = server.metrics;
@@ -99,7 +99,7 @@ fn families(server: &Snapshot<'_>) -> Families {
         ("sglang:generation_tokens", "Tokens generated.", metrics.generation_tokens),
         ("sglang:cached_tokens", "Prompt tokens found in the prefix cache.", 0),
         ("sglang:num_requests", "Requests answered to the end.", metrics.succeeded()),
-        ("sglang:num_aborted_requests", "Requests given up by their client.", metrics.finished(Finished::Abort)),
+        ("sglang:num_aborted_requests", "Requests given up by their client.", metrics.finished(FinishReason::Abort)),
     ] {
         page.counter(name, help, value as f64);
     }

@@ -2,8 +2,8 @@
 
 use super::family::{Distribution, Families, FamilyType};
 use super::write::Style;
-use super::{Kind, Snapshot, vllm};
-use crate::metrics::{Bounds, Finished, Histogram};
+use super::{PageKind, Snapshot, vllm};
+use crate::metrics::{Bounds, FinishReason, Histogram};
 
 const BOUNDS: Bounds = Bounds { first_token: &[0.1, 0.5, 2.0, 5.0], ..vllm::BOUNDS };
 
@@ -16,7 +16,7 @@ const STYLE: Style = Style {
     sum_comes_before_count: false,
 };
 
-pub(crate) const KIND: Kind = Kind { name: "triton", path: "/metrics", bounds: BOUNDS, style: STYLE, families };
+pub(crate) const KIND: PageKind = PageKind { name: "triton", path: "/metrics", bounds: BOUNDS, style: STYLE, families };
 
 fn families(server: &Snapshot<'_>) -> Families {
     let metrics = server.metrics;
@@ -32,8 +32,8 @@ fn families(server: &Snapshot<'_>) -> Families {
         "reason",
         [
             ("OTHER", 0.0),
-            ("BACKEND", metrics.finished(Finished::Error) as f64),
-            ("CANCELED", metrics.finished(Finished::Abort) as f64),
+            ("BACKEND", metrics.finished(FinishReason::Error) as f64),
+            ("CANCELED", metrics.finished(FinishReason::Abort) as f64),
             ("REJECTED", 0.0),
         ],
     );

@@ -5,12 +5,12 @@ use serde_json::json;
 use super::family::Families;
 use super::family::FamilyType;
 use super::write::Style;
-use super::{Kind, Snapshot, vllm};
-use crate::metrics::{Finished, Histogram, KV_CACHE_TOKENS};
+use super::{PageKind, Snapshot, vllm};
+use crate::metrics::{FinishReason, Histogram, KV_CACHE_TOKENS};
 
 /// Its times are put into the buckets of vLLM.
-pub(crate) const KIND: Kind =
-    Kind { name: "trtllm", path: "/prometheus/metrics", bounds: vllm::BOUNDS, style: STYLE, families };
+pub(crate) const KIND: PageKind =
+    PageKind { name: "trtllm", path: "/prometheus/metrics", bounds: vllm::BOUNDS, style: STYLE, families };
 
 const STYLE: Style = Style { content_type: "text/plain; version=0.0.4; charset=utf-8", ..vllm::STYLE };
 
@@ -28,7 +28,10 @@ fn families(server: &Snapshot<'_>) -> Families {
         "trtllm_request_success",
         "Requests answered to the end.",
         "finished_reason",
-        [("stop", metrics.finished(Finished::Stop) as f64), ("length", metrics.finished(Finished::Length) as f64)],
+        [
+            ("stop", metrics.finished(FinishReason::Stop) as f64),
+            ("length", metrics.finished(FinishReason::Length) as f64),
+        ],
     );
     for (name, help, histogram) in [
         ("trtllm_e2e_request_latency_seconds", "Time of whole requests in seconds.", &metrics.e2e_request_latency),
@@ -56,7 +59,7 @@ fn families(server: &Snapshot<'_>) -> Families {
     for (name, help, value) in [
         ("trtllm_prompt_tokens", "Prompt tokens processed.", metrics.prompt_tokens),
         ("trtllm_generation_tokens", "Tokens generated.", metrics.generation_tokens),
-        ("trtllm_num_aborted_requests", "Requests given up by their client.", metrics.finished(Finished::Abort)),
+        ("trtllm_num_aborted_requests", "Requests given up by their client.", metrics.finished(FinishReason::Abort)),
     ] {
         page.counter(name, help, value as f64);
     }

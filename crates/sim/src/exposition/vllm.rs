@@ -2,8 +2,8 @@
 
 use super::family::{Families, FamilyType, Value};
 use super::write::Style;
-use super::{Kind, Snapshot};
-use crate::metrics::{Bounds, Finished};
+use super::{PageKind, Snapshot};
+use crate::metrics::{Bounds, FinishReason};
 
 const TOKENS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5];
 pub(super) const FIRST_TOKEN: &[f64] = &[
@@ -39,7 +39,7 @@ pub(super) const STYLE: Style = Style {
     sum_comes_before_count: false,
 };
 
-pub(crate) const KIND: Kind = Kind { name: "vllm", path: "/metrics", bounds: BOUNDS, style: STYLE, families };
+pub(crate) const KIND: PageKind = PageKind { name: "vllm", path: "/metrics", bounds: BOUNDS, style: STYLE, families };
 
 fn families(server: &Snapshot<'_>) -> Families {
     let mut page = Families::new(vec![], None);
@@ -53,11 +53,11 @@ fn families(server: &Snapshot<'_>) -> Families {
     add_counters(&mut engine, server);
     add_histograms(&mut engine, server);
     page.list.append(&mut engine.list);
-    let answers = server.metrics.http.iter().map(|(answer, count)| {
+    let responses = server.metrics.http.iter().map(|(planned, count)| {
         let labels = vec![
-            ("handler", answer.handler.into()),
-            ("method", answer.method.into()),
-            ("status", format!("{}xx", answer.status_class).into()),
+            ("handler", planned.handler.into()),
+            ("method", planned.method.into()),
+            ("status", format!("{}xx", planned.status_class).into()),
         ];
         (labels, Value::Number(*count as f64))
     });
@@ -65,7 +65,7 @@ fn families(server: &Snapshot<'_>) -> Families {
         FamilyType::Counter,
         "http_requests",
         "Total number of requests by method, status and handler.",
-        answers,
+        responses,
     );
     page
 }
@@ -124,7 +124,7 @@ fn add_counters(page: &mut Families, server: &Snapshot<'_>) {
         "vllm:request_success",
         "Count of successfully processed requests.",
         "finished_reason",
-        Finished::ALL.map(|(why, reason)| (reason, metrics.finished(why) as f64)),
+        FinishReason::ALL.map(|(why, reason)| (reason, metrics.finished(why) as f64)),
     );
 }
 

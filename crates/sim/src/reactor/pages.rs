@@ -1,10 +1,10 @@
-//! Answers to requests for metrics: most at once, some late, slowly or without end.
+//! Responses to requests for metrics: most at once, some late, slowly or without end.
 
 use super::{Connection, Disposition, Reactor};
 use crate::apis::ApiError;
 use crate::clock::monotonic_ns;
 use crate::http::{Head, Request, Status};
-use crate::pages::{MadePage, Padding, PageAnswer, PageBody, PageRequest, Show};
+use crate::pages::{MadePage, Padding, PageBody, PageRequest, PageResponse, Show};
 use crate::redirect::Followed;
 use crate::reply::{Extent, Outlet, Reply};
 use crate::slots::Task;
@@ -128,7 +128,7 @@ impl SlowPage {
 }
 
 impl Reactor {
-    pub(super) fn answer_metrics(
+    pub(super) fn respond_metrics(
         &mut self,
         task: Task,
         connection: &mut Connection,
@@ -137,16 +137,16 @@ impl Reactor {
     ) -> Disposition {
         let head_only = request.method == "HEAD";
         let asked = PageRequest { show, head_only, followed: request.query.and_then(Followed::of_query) };
-        let MadePage { facts, answer } = self.shared.metrics_page(asked);
+        let MadePage { facts, response } = self.shared.metrics_page(asked);
         if let Some(truth) = &mut truth {
             truth.fault = facts.faults.first().copied();
             truth.page = (!head_only).then(|| Box::new(facts));
         }
-        let status = match &answer {
-            PageAnswer::Body(_) => Status::OK,
-            PageAnswer::Failed(status) => *status,
-            PageAnswer::Redirected(redirect, _) => Status(redirect.status),
-            PageAnswer::Reset => {
+        let status = match &response {
+            PageResponse::Body(_) => Status::OK,
+            PageResponse::Failed(status) => *status,
+            PageResponse::Redirected(redirect, _) => Status(redirect.status),
+            PageResponse::Reset => {
                 self.log(truth);
                 return Disposition::Reset;
             }
@@ -155,23 +155,23 @@ impl Reactor {
         self.shared.metrics(self.thread).record_http_response(show.handler(), "GET", status.0, 1);
         let extent = if head_only { Extent::HeadAlone } else { Extent::All };
         let stream = task.stream;
-        match answer {
-            PageAnswer::Reset => {}
-            PageAnswer::Failed(status) => {
+        match response {
+            PageResponse::Reset => {}
+            PageResponse::Failed(status) => {
                 let body = ApiError::of_status(status).openai().bytes;
-                self.answer(connection, stream, &Head::json(status), (&body, extent), truth);
+                self.respond(connection, stream, &Head::json(status), (&body, extent), truth);
             }
-            PageAnswer::Redirected(_, location) => {
+            PageResponse::Redirected(_, location) => {
                 let head = Head { fields: &[("location", &location)], ..Head::json(status) };
-                self.answer(connection, stream, &head, (b"", extent), truth);
+                self.respond(connection, stream, &head, (b"", extent), truth);
             }
-            PageAnswer::Body(body) => {
+            PageResponse::Body(body) => {
                 let reply = Reply::new(stream, !connection.closing, body.encoding);
                 let at_once = body.delay.is_none() && body.trickle.is_none() && body.padding == Padding::None;
                 if head_only || at_once {
                     let head = Head { status, content_type: body.content_type, fields: &[] };
                     let text = [&body.text, body.end.as_bytes()].concat();
-                    self.answer_with(connection, reply, &head, (&text, extent), truth);
+                    self.respond_with(connection, reply, &head, (&text, extent), truth);
                 } else {
                     let page = SlowPage::new(body, reply, truth, monotonic_ns());
                     self.timers.set(page.due_ns, task);

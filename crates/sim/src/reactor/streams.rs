@@ -7,7 +7,7 @@ use crate::apis::Route;
 use crate::exchange::{Exchange, Stage};
 use crate::http::Request;
 use crate::http2::{Happening, Reason, Session};
-use crate::metrics::Finished;
+use crate::metrics::FinishReason;
 use crate::reply::Extent;
 use crate::slots::Key;
 use crate::truth::Payload;
@@ -39,7 +39,7 @@ impl Reactor {
         let Ok(happenings) = received else { return Disposition::Close };
         for happening in happenings {
             match happening {
-                Happening::Reset(stream) => self.drop_stream(connection, stream, Finished::Abort),
+                Happening::Reset(stream) => self.drop_stream(connection, stream, FinishReason::Abort),
                 Happening::WindowOpened => self.send_waiting(connection),
                 // A client that got GOAWAY asks again elsewhere.
                 Happening::Request { .. } if connection.closing => {}
@@ -74,13 +74,13 @@ impl Reactor {
         let Some(mut canned) = self.canned.take() else { return false };
         match Route::of(request.method, request.path) {
             Some(route) => {
-                let (head, body) = canned.answer_parts(route, request);
-                self.answer(connection, task.stream, &head, (body, Extent::All), None);
+                let (head, body) = canned.response_parts(route, request);
+                self.respond(connection, task.stream, &head, (body, Extent::All), None);
             }
             None => {
                 canned.count_into(&mut self.shared.metrics(self.thread));
                 // Without faults, nothing is reset.
-                let _ = self.answer_other(task, connection, request, None);
+                let _ = self.respond_other(task, connection, request, None);
             }
         }
         self.canned = Some(canned);
@@ -114,20 +114,20 @@ impl Reactor {
             }
             // What was answered at once and did not fit is over with its last part.
             let is_sent = http2.session.waiting(stream).is_some_and(|waiting| waiting.is_empty());
-            let is_answered = !http2.exchanges.contains_key(&stream) && !connection.pages.contains_key(&stream);
-            if is_sent && is_answered {
+            let is_over = !http2.exchanges.contains_key(&stream) && !connection.pages.contains_key(&stream);
+            if is_sent && is_over {
                 http2.session.forget(stream);
             }
         }
     }
 
-    /// Ends a stream without the end of its answer.
+    /// Ends a stream without the end of its response.
     pub(super) fn reset_stream(&mut self, connection: &mut Connection, stream: u32) {
         let Some(http2) = &mut connection.http2 else { return };
         let mut out = Vec::new();
         http2.session.write_reset(&mut out, stream, Reason::Internal);
         connection.socket.send(&out, None, Payload::Nothing);
-        self.drop_stream(connection, stream, Finished::Error);
+        self.drop_stream(connection, stream, FinishReason::Error);
     }
 
     /// Asks the client to open no more streams here.
@@ -140,7 +140,7 @@ impl Reactor {
         }
     }
 
-    fn drop_stream(&mut self, connection: &mut Connection, stream: u32, why: Finished) {
+    fn drop_stream(&mut self, connection: &mut Connection, stream: u32, why: FinishReason) {
         let exchange = connection.http2.as_mut().and_then(|http2| http2.exchanges.remove(&stream));
         if let Some(exchange) = exchange {
             self.end_exchange(exchange, why);
@@ -150,7 +150,7 @@ impl Reactor {
         }
     }
 
-    /// Writes the records of answers that are over and sent, and closes a connection that is to be closed after them.
+    /// Writes the records of responses that are over and sent, and closes a connection that is to be closed after them.
     pub(super) fn settle_streams(&mut self, connection: &mut Connection) -> Disposition {
         let Some(http2) = &mut connection.http2 else { return Disposition::Keep };
         if !connection.socket.flushed() {

@@ -1,4 +1,4 @@
-//! Answers made beforehand.
+//! Responses made beforehand.
 
 use std::num::NonZeroU32;
 
@@ -7,15 +7,15 @@ use aiperf_sim::SimConfig;
 use crate::client::{CHAT, COMPLETIONS, Client, chat, quick, request, serve};
 
 #[test]
-fn a_burst_answer_is_a_whole_stream_of_the_configured_length() {
+fn a_burst_response_is_a_whole_stream_of_the_configured_length() {
     let server = serve(SimConfig { burst: true, ..quick() });
     let mut client = Client::connect(server.addr);
     for path in [CHAT, COMPLETIONS] {
-        let answer = client.post(path, &chat(r#""stream":true,"max_tokens":5"#));
-        assert_eq!(answer.pieces().len(), 32);
-        assert!(answer.complete);
-        assert_eq!(answer.data().last(), Some(&"[DONE]"));
-        let events = answer.events();
+        let response = client.post(path, &chat(r#""stream":true,"max_tokens":5"#));
+        assert_eq!(response.pieces().len(), 32);
+        assert!(response.complete);
+        assert_eq!(response.data().last(), Some(&"[DONE]"));
+        let events = response.events();
         assert_eq!(events[events.len() - 2]["choices"][0]["finish_reason"], "length");
         assert_eq!(events[events.len() - 1]["usage"]["completion_tokens"], 32);
     }

@@ -31,7 +31,7 @@ pub(crate) fn chat(members: &str) -> String {
 
 /// What a client may speak over.
 pub(crate) trait Stream: Read + Write + Sized {
-    /// The longest wait for an answer.
+    /// The longest wait for a response.
     fn set_patience(&self, time: Duration);
 }
 

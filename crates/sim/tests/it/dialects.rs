@@ -1,4 +1,4 @@
-//! Every API the server speaks beside chat and completions: whole answers, streams, refusals, and the log.
+//! Every API the server speaks beside chat and completions: whole responses, streams, refusals, and the log.
 
 use std::num::NonZeroU32;
 
@@ -80,9 +80,9 @@ fn a_response_is_streamed_item_by_item() {
     let mut client = Client::connect(server.addr);
     let body = json!({"model": "m", "input": "a b", "instructions": "c", "max_output_tokens": 5, "stream": true,
         "previous_response_id": "resp_1"});
-    let answer = post(&mut client, "/v1/responses", &body);
-    assert_eq!(header(&answer.head, "content-type"), Some("text/event-stream; charset=utf-8"));
-    let events = events(&answer);
+    let response = post(&mut client, "/v1/responses", &body);
+    assert_eq!(header(&response.head, "content-type"), Some("text/event-stream; charset=utf-8"));
+    let events = events(&response);
     let expected = [
         "response.created",
         "response.in_progress",
@@ -206,10 +206,10 @@ fn embeddings_take_texts_token_ids_and_conversations() {
         (json!({"input": [[1, 2], [3]]}), 2, 3),
         (json!({"messages": [{"role": "user", "content": "a b"}, {"role": "user", "content": "c"}]}), 1, 3),
     ] {
-        let answer = post(&mut client, "/v1/embeddings", &body).json();
-        assert_eq!(answer["data"].as_array().unwrap().len(), vectors, "{body}");
-        assert_eq!(answer["data"][0]["embedding"].as_array().unwrap().len(), 4);
-        assert_eq!(answer["usage"]["prompt_tokens"], tokens, "{body}");
+        let response = post(&mut client, "/v1/embeddings", &body).json();
+        assert_eq!(response["data"].as_array().unwrap().len(), vectors, "{body}");
+        assert_eq!(response["data"][0]["embedding"].as_array().unwrap().len(), 4);
+        assert_eq!(response["usage"]["prompt_tokens"], tokens, "{body}");
     }
 }
 
@@ -223,12 +223,12 @@ fn rankings_come_best_first_in_the_shape_of_each_server() {
     let mut client = Client::connect(server.addr);
     for path in ["/v2/rerank", "/v1/rerank"] {
         let body = json!({"model": "m", "query": "q", "documents": ["a b", {"text": "c"}, "d"], "top_n": 2});
-        let answer = post(&mut client, path, &body).json();
-        let results = answer["results"].as_array().unwrap();
+        let response = post(&mut client, path, &body).json();
+        let results = response["results"].as_array().unwrap();
         assert_eq!(results.len(), 2);
         assert!(is_best_first(results, "relevance_score"));
         assert!(results[0]["document"]["text"].is_string());
-        assert_eq!(answer["usage"]["total_tokens"], 7, "the query with each document");
+        assert_eq!(response["usage"]["total_tokens"], 7, "the query with each document");
     }
     let ranks = post(&mut client, "/rerank", &json!({"query": "q", "texts": ["a", "b"], "return_text": true})).json();
     let ranks = ranks.as_array().unwrap();
@@ -273,9 +273,9 @@ fn a_transcription_is_json_or_text() {
     let path = "/v1/audio/transcriptions";
     let mut wav = "RIFF....WAVEfmt ....0000".to_owned() + "0000" + "\u{10}\0\0\0";
     wav.extend(std::iter::repeat_n('x', 12 + 40));
-    let answer = post_form(&mut client, path, &form(&[("model", "m")], &[("file", "audio.wav", &wav)])).json();
-    assert_eq!(words(answer["text"].as_str().unwrap()), 32);
-    assert_eq!(answer["usage"], json!({"type": "duration", "seconds": 3}), "40 bytes at 16 a second");
+    let response = post_form(&mut client, path, &form(&[("model", "m")], &[("file", "audio.wav", &wav)])).json();
+    assert_eq!(words(response["text"].as_str().unwrap()), 32);
+    assert_eq!(response["usage"], json!({"type": "duration", "seconds": 3}), "40 bytes at 16 a second");
     let text = post_form(&mut client, path, &form(&[("response_format", "text")], &[("file", "a.mp3", "mp3")]));
     assert_eq!(header(&text.head, "content-type"), Some("text/plain; charset=utf-8"));
     assert_eq!(words(text.text()), 32);
@@ -285,9 +285,9 @@ fn a_transcription_is_json_or_text() {
 fn image_retrieval_gives_boxes_for_each_image() {
     let server = serve(quick());
     let image = json!({"type": "image_url", "url": "data:image/png;base64,AAAA"});
-    let answer = post(&mut Client::connect(server.addr), "/v1/infer", &json!({"input": [image, image]})).json();
-    assert_eq!(answer["data"].as_array().unwrap().len(), 2);
-    assert!(answer["data"][1]["bounding_boxes"]["table"][0]["x_min"].is_number());
+    let response = post(&mut Client::connect(server.addr), "/v1/infer", &json!({"input": [image, image]})).json();
+    assert_eq!(response["data"].as_array().unwrap().len(), 2);
+    assert!(response["data"][1]["bounding_boxes"]["table"][0]["x_min"].is_number());
 }
 
 #[test]
@@ -387,7 +387,7 @@ fn a_download_may_be_cut() {
     let body = form(&[("prompt", "a")], &[]);
     // Which requests meet the fault is a matter of the seed, not of time.
     let mut submissions = (0..50).map(|_| post_form(&mut Client::connect(server.addr), "/v1/videos", &body));
-    let job = submissions.find(|answer| answer.complete).unwrap().json();
+    let job = submissions.find(|response| response.complete).unwrap().json();
     let path = format!("/v1/videos/{}/content", job["id"].as_str().unwrap());
     let fetched: Vec<bool> = (0..50).map(|_| Client::connect(server.addr).get(&path).complete).collect();
     assert!(fetched.contains(&true) && fetched.contains(&false));
@@ -456,9 +456,9 @@ fn bodies_that_lack_something_are_refused_in_the_words_of_each_server() {
         ("/v1/infer", json!({"input": [{"type": "image_url", "url": "http://x"}]}), 422, "/message"),
         ("/rag/api/prompt", json!({"query": ["a"]}), 422, "/detail/0/loc/1"),
     ] {
-        let answer = post(&mut client, path, &body);
-        assert_eq!(answer.status, status, "{path} {body}");
-        assert!(answer.json().pointer(pointer).is_some_and(Value::is_string), "{path} {}", answer.text());
+        let response = post(&mut client, path, &body);
+        assert_eq!(response.status, status, "{path} {body}");
+        assert!(response.json().pointer(pointer).is_some_and(Value::is_string), "{path} {}", response.text());
     }
     let missing = post(&mut client, "/generate", &json!({}));
     assert_eq!((missing.status, header(&missing.head, "content-type")), (422, Some("text/plain; charset=utf-8")));
@@ -572,8 +572,8 @@ fn every_kind_has_its_line_in_the_truth_log() {
     let lines = log_of(quick(), |client| {
         for (path, body, ..) in &asked {
             let fields = [("X-Request-ID", *path), ("X-Correlation-ID", "c-1"), ("Content-Type", JSON)];
-            let answer = send(client, &format!("POST {path}"), &fields, body.to_string().as_bytes());
-            assert_eq!(answer.status, 200, "{path}");
+            let response = send(client, &format!("POST {path}"), &fields, body.to_string().as_bytes());
+            assert_eq!(response.status, 200, "{path}");
         }
         post_form(client, "/v1/images/edits", &form(&[("prompt", "a")], &[("image", "a.png", "x")]));
         post_form(client, "/v1/audio/transcriptions", &form(&[], &[("file", "a.wav", "x")]));

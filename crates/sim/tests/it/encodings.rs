@@ -1,4 +1,4 @@
-//! Content encodings of answers.
+//! Content encodings of responses.
 
 use std::io::{Read, Write};
 
@@ -17,18 +17,18 @@ fn decoded(encoding: &str, body: &[u8]) -> String {
 }
 
 #[test]
-fn whole_answers_and_streams_are_encoded() {
+fn whole_responses_and_streams_are_encoded() {
     for encoding in ["gzip", "deflate"] {
         let server = serve(SimConfig { encoding: Some(encoding.parse().unwrap()), ..quick() });
         let mut client = Client::connect(server.addr);
-        let answer = client.post(CHAT, &chat(r#""max_tokens":3"#));
-        assert_eq!(header(&answer.head, "content-encoding"), Some(encoding));
-        let value: serde_json::Value = serde_json::from_str(&decoded(encoding, &answer.body)).unwrap();
+        let response = client.post(CHAT, &chat(r#""max_tokens":3"#));
+        assert_eq!(header(&response.head, "content-encoding"), Some(encoding));
+        let value: serde_json::Value = serde_json::from_str(&decoded(encoding, &response.body)).unwrap();
         assert_eq!(value["usage"]["completion_tokens"], 3);
 
-        let answer = client.post(CHAT, &chat(r#""stream":true,"max_tokens":3"#));
-        assert_eq!(header(&answer.head, "content-encoding"), Some(encoding));
-        let plain = Response { body: decoded(encoding, &answer.body).into_bytes(), ..answer };
+        let response = client.post(CHAT, &chat(r#""stream":true,"max_tokens":3"#));
+        assert_eq!(header(&response.head, "content-encoding"), Some(encoding));
+        let plain = Response { body: decoded(encoding, &response.body).into_bytes(), ..response };
         assert_eq!(plain.pieces().len(), 3);
         assert!(plain.text().ends_with("data: [DONE]\n\n"));
         assert_eq!(client.get("/health").status, 200, "the connection lives on");

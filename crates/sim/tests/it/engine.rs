@@ -135,7 +135,7 @@ fn a_slow_reader_gets_everything_in_the_end() {
     let mut client = Client::connect(server.addr);
     client.send(&request(CHAT, &chat(r#""stream":true,"max_tokens":40000"#), "slow"));
     std::thread::sleep(Duration::from_millis(300));
-    let answer = client.response().unwrap();
-    assert!(answer.complete);
-    assert_eq!(answer.pieces().len(), 40_000);
+    let response = client.response().unwrap();
+    assert!(response.complete);
+    assert_eq!(response.pieces().len(), 40_000);
 }

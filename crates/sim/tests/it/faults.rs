@@ -25,9 +25,9 @@ fn a_status_is_answered_and_the_connection_lives_on() {
     let server = faulty("status:503=1");
     let mut client = Client::connect(server.addr);
     for _ in 0..2 {
-        let answer = stream(&mut client).unwrap();
-        assert_eq!(answer.status, 503);
-        assert_eq!(answer.json()["error"]["code"], 503);
+        let response = stream(&mut client).unwrap();
+        assert_eq!(response.status, 503);
+        assert_eq!(response.json()["error"]["code"], 503);
     }
 }
 
@@ -39,7 +39,7 @@ fn a_refused_connection_is_reset_before_anything_is_read() {
 }
 
 #[test]
-fn a_reset_request_gets_no_answer() {
+fn a_reset_request_gets_no_response() {
     let server = faulty("reset=1");
     let error = stream(&mut Client::connect(server.addr)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
@@ -49,13 +49,13 @@ fn a_reset_request_gets_no_answer() {
 fn a_cut_stream_ends_midway_without_its_last_chunk() {
     for fault in ["cut=1", "reset-midway=1"] {
         let server = faulty(fault);
-        let answer = stream(&mut Client::connect(server.addr)).unwrap();
-        assert!(!answer.complete, "{fault}");
+        let response = stream(&mut Client::connect(server.addr)).unwrap();
+        assert!(!response.complete, "{fault}");
         // A reset may take away what was sent just before it.
-        assert!(answer.pieces().len() <= 4, "{fault}");
-        assert!(!answer.text().contains("[DONE]"), "{fault}");
-        let answer = whole(&mut Client::connect(server.addr));
-        assert!(answer.map_or(true, |answer| !answer.complete), "{fault}");
+        assert!(response.pieces().len() <= 4, "{fault}");
+        assert!(!response.text().contains("[DONE]"), "{fault}");
+        let response = whole(&mut Client::connect(server.addr));
+        assert!(response.map_or(true, |response| !response.complete), "{fault}");
     }
     let server = faulty("cut=1");
     assert_eq!(stream(&mut Client::connect(server.addr)).unwrap().pieces().len(), 4);
@@ -66,17 +66,17 @@ fn a_stall_ends_after_its_time() {
     let server = faulty("stall:60ms=1");
     for ask in [stream, whole] {
         let begin = Instant::now();
-        let answer = ask(&mut Client::connect(server.addr)).unwrap();
-        assert!(answer.complete);
+        let response = ask(&mut Client::connect(server.addr)).unwrap();
+        assert!(response.complete);
         assert!(begin.elapsed() >= Duration::from_millis(60));
     }
     let server = faulty("stall=1");
     let mut client = Client::connect(server.addr);
     client.send(&request(CHAT, &chat(r#""stream":true,"max_tokens":8"#), "f"));
     client.read_head();
-    let mut answer = Response::default();
-    while answer.pieces().len() < 4 {
-        assert!(client.next_chunk(&mut answer.body) > 0);
+    let mut response = Response::default();
+    while response.pieces().len() < 4 {
+        assert!(client.next_chunk(&mut response.body) > 0);
     }
     assert!(client.is_silent(Duration::from_millis(80)));
 }
@@ -85,18 +85,19 @@ fn a_stall_ends_after_its_time() {
 fn malformed_events_stand_among_good_ones() {
     for fault in ["malformed-sse=1", "malformed-json=1"] {
         let server = faulty(fault);
-        let answer = stream(&mut Client::connect(server.addr)).unwrap();
-        assert!(answer.complete);
-        assert_eq!(answer.pieces().len(), 8);
-        let bad = answer.data().iter().filter(|data| serde_json::from_str::<serde_json::Value>(data).is_err()).count();
+        let response = stream(&mut Client::connect(server.addr)).unwrap();
+        assert!(response.complete);
+        assert_eq!(response.pieces().len(), 8);
+        let bad =
+            response.data().iter().filter(|data| serde_json::from_str::<serde_json::Value>(data).is_err()).count();
         assert_eq!(bad, 2, "one malformed, and [DONE]");
         assert_eq!(
-            answer.text().lines().any(|line| !line.is_empty() && !line.starts_with("data: ")),
+            response.text().lines().any(|line| !line.is_empty() && !line.starts_with("data: ")),
             fault == "malformed-sse=1"
         );
-        let answer = whole(&mut Client::connect(server.addr)).unwrap();
-        assert!(answer.complete);
-        assert!(serde_json::from_slice::<serde_json::Value>(&answer.body).is_err());
+        let response = whole(&mut Client::connect(server.addr)).unwrap();
+        assert!(response.complete);
+        assert!(serde_json::from_slice::<serde_json::Value>(&response.body).is_err());
     }
 }
 
@@ -104,12 +105,12 @@ fn malformed_events_stand_among_good_ones() {
 fn an_error_inside_a_stream_comes_as_an_event_or_as_data() {
     for (fault, typed) in [("error-event=1", true), ("error-data=1", false)] {
         let server = faulty(fault);
-        let answer = stream(&mut Client::connect(server.addr)).unwrap();
-        assert_eq!(answer.status, 200);
-        assert_eq!(answer.pieces().len(), 4);
-        assert_eq!(answer.text().contains("event: error\ndata: {\"error\":"), typed);
-        assert!(answer.text().contains("data: {\"error\":{\"message\":"));
-        assert!(answer.complete);
+        let response = stream(&mut Client::connect(server.addr)).unwrap();
+        assert_eq!(response.status, 200);
+        assert_eq!(response.pieces().len(), 4);
+        assert_eq!(response.text().contains("event: error\ndata: {\"error\":"), typed);
+        assert!(response.text().contains("data: {\"error\":{\"message\":"));
+        assert!(response.complete);
         assert_eq!(whole(&mut Client::connect(server.addr)).unwrap().status, 500);
     }
 }

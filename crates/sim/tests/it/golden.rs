@@ -1,10 +1,10 @@
-//! Answers have the members, in order, of those captured from a real vLLM server. What to ask for is read from the
-//! captured answer itself.
+//! Responses have the members, in order, of those captured from a real vLLM server. What to ask for is read from the
+//! captured response itself.
 
 use std::num::NonZeroU32;
 
-use aiperf_golden::kinds::servers::{CAPTURED_ANSWER, CAPTURED_PAGE};
-use aiperf_golden::{Kind, Tally};
+use aiperf_golden::kinds::servers::{CAPTURED_PAGE, CAPTURED_RESPONSE};
+use aiperf_golden::{GoldenKind, Tally};
 use aiperf_sim::SimConfig;
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ struct Captured {
     body: String,
 }
 
-/// What asks for an answer of the captured shape.
+/// What asks for a response of the captured shape.
 #[derive(Debug)]
 enum Ask {
     Post(&'static str, String),
@@ -30,7 +30,7 @@ fn captured(text: &str) -> Option<Captured> {
     Some(Captured { status, body: body.to_owned() })
 }
 
-fn captures(kind: &Kind) -> Vec<(String, Captured)> {
+fn captures(kind: &GoldenKind) -> Vec<(String, Captured)> {
     kind.whole_files().iter().map(|file| (file.name(), captured(&file.text).unwrap())).collect()
 }
 
@@ -88,7 +88,7 @@ fn messages(tokens: u64, stream: bool) -> Option<Ask> {
     Some(Ask::Post("/v1/messages", body))
 }
 
-/// How many choices an answer has.
+/// How many choices a response has.
 fn choices(values: &[Value]) -> usize {
     let listed = values.iter().flat_map(|value| value["choices"].as_array().into_iter().flatten());
     listed.filter_map(|choice| choice["index"].as_u64()).max().map_or(1, |last| last as usize + 1)
@@ -142,11 +142,11 @@ fn skeletons(captured: &Captured) -> Vec<String> {
 const SERVED: &str = "the-model-here";
 
 #[test]
-fn golden_answers_have_the_shape_of_a_real_server() {
+fn golden_responses_have_the_shape_of_a_real_server() {
     let any_model = serve(SimConfig { max_model_len: NonZeroU32::new(2048), ..quick() });
     let one_model = serve(SimConfig { model: Some(SERVED.into()), ..quick() });
-    let mut tally = Tally::of(CAPTURED_ANSWER);
-    for (name, real) in &captures(CAPTURED_ANSWER) {
+    let mut tally = Tally::of(CAPTURED_RESPONSE);
+    for (name, real) in &captures(CAPTURED_RESPONSE) {
         let Some(ask) = real.ask() else {
             tally.skip("not there yet: an answer that the simulated server does not give");
             continue;
@@ -154,11 +154,11 @@ fn golden_answers_have_the_shape_of_a_real_server() {
         let server = if real.status == 404 { &one_model } else { &any_model };
         tally.run(name, || {
             let mut client = Client::connect(server.addr);
-            let answer: Response = match &ask {
+            let response: Response = match &ask {
                 Ask::Post(path, body) => client.post(path, body),
                 Ask::Get(path) => client.get(path),
             };
-            let ours = Captured { status: answer.status, body: answer.text().to_owned() };
+            let ours = Captured { status: response.status, body: response.text().to_owned() };
             assert_eq!(ours.status, real.status, "{ask:?}");
             assert_eq!(skeletons(&ours), skeletons(real), "{ask:?}");
         });

@@ -1,4 +1,4 @@
-//! Paths that are not inference: what they answer, how they fail, and how the truth log records them.
+//! Paths that are not inference: what they return, how they fail, and how the truth log records them.
 
 use aiperf_sim::SimConfig;
 
@@ -12,8 +12,8 @@ fn hooks_are_answered_when_posted_to() {
     let server = serve(quick());
     let mut client = Client::connect(server.addr);
     for hook in HOOKS {
-        let answer = client.post(hook, "");
-        assert_eq!((answer.status, answer.text()), (200, ""), "{hook}");
+        let response = client.post(hook, "");
+        assert_eq!((response.status, response.text()), (200, ""), "{hook}");
         assert_eq!(client.get(hook).status, 405, "{hook}");
     }
 }

@@ -27,14 +27,14 @@ async fn connect_with(address: SocketAddr, builder: &h2::client::Builder) -> Sen
     client
 }
 
-/// The answer, its DATA frames, and the error that ended it early.
-struct Answer {
+/// The response, its DATA frames, and the error that ended it early.
+struct Received {
     response: Response,
     frames: usize,
     error: Option<h2::Error>,
 }
 
-async fn ask(client: &SendRequest<Bytes>, method: Method, path: &str, body: String) -> Result<Answer, h2::Error> {
+async fn ask(client: &SendRequest<Bytes>, method: Method, path: &str, body: String) -> Result<Received, h2::Error> {
     ask_with(client, method, (path, "application/json"), body).await
 }
 
@@ -43,11 +43,11 @@ async fn ask_with(
     method: Method,
     (path, content_type): (&str, &str),
     body: String,
-) -> Result<Answer, h2::Error> {
+) -> Result<Received, h2::Error> {
     let request = Request::builder().method(method).uri(format!("http://sim{path}")).header("x-request-id", "h2");
     let request = request.header("content-type", content_type);
     let mut client = client.clone().ready().await?;
-    let (answer, mut stream) = client.send_request(request.body(()).unwrap(), false)?;
+    let (received, mut stream) = client.send_request(request.body(()).unwrap(), false)?;
     let mut rest = Bytes::from(body);
     while !rest.is_empty() {
         stream.reserve_capacity(rest.len());
@@ -55,9 +55,9 @@ async fn ask_with(
         stream.send_data(rest.split_to(capacity), false)?;
     }
     stream.send_data(Bytes::new(), true)?;
-    let answer = answer.await?;
-    let mut response = Response { status: answer.status().as_u16(), ..Response::default() };
-    let (mut body, mut frames, mut error) = (answer.into_body(), 0, None);
+    let received = received.await?;
+    let mut response = Response { status: received.status().as_u16(), ..Response::default() };
+    let (mut body, mut frames, mut error) = (received.into_body(), 0, None);
     while let Some(data) = body.data().await {
         match data {
             Ok(data) => {
@@ -72,10 +72,10 @@ async fn ask_with(
         }
     }
     response.complete = error.is_none();
-    Ok(Answer { response, frames, error })
+    Ok(Received { response, frames, error })
 }
 
-async fn post(client: &SendRequest<Bytes>, body: &str) -> Result<Answer, h2::Error> {
+async fn post(client: &SendRequest<Bytes>, body: &str) -> Result<Received, h2::Error> {
     ask(client, Method::POST, CHAT, chat(body)).await
 }
 
@@ -86,15 +86,15 @@ fn faulty(fault: &str) -> SimHandle {
 const STREAM: &str = r#""stream":true,"max_tokens":8"#;
 
 #[test]
-fn streams_whole_answers_and_pages_come_over_one_connection() {
+fn streams_whole_responses_and_pages_come_over_one_connection() {
     let server = serve(quick());
     run(async {
         let client = connect(server.addr).await;
-        let answer = post(&client, STREAM).await.unwrap();
-        assert_eq!(answer.response.pieces().len(), 8);
-        assert!(answer.frames >= 10, "role, eight tokens, [DONE]: {}", answer.frames);
-        let answer = post(&client, r#""max_tokens":8"#).await.unwrap();
-        assert_eq!(answer.response.json()["usage"]["completion_tokens"], 8);
+        let received = post(&client, STREAM).await.unwrap();
+        assert_eq!(received.response.pieces().len(), 8);
+        assert!(received.frames >= 10, "role, eight tokens, [DONE]: {}", received.frames);
+        let received = post(&client, r#""max_tokens":8"#).await.unwrap();
+        assert_eq!(received.response.json()["usage"]["completion_tokens"], 8);
         assert_eq!(ask(&client, Method::GET, "/v1/models", String::new()).await.unwrap().response.status, 200);
         assert_eq!(ask(&client, Method::GET, "/none", String::new()).await.unwrap().response.status, 404);
         assert_eq!(ask(&client, Method::POST, CHAT, "{".into()).await.unwrap().response.status, 400);
@@ -107,12 +107,12 @@ fn other_kinds_are_spoken_too() {
     run(async {
         let client = connect(server.addr).await;
         let body = r#"{"input":"a","max_output_tokens":3,"stream":true}"#.to_owned();
-        let answer = ask(&client, Method::POST, "/v1/responses", body).await.unwrap();
-        assert_eq!(answer.response.text().matches("event: response.output_text.delta\n").count(), 3);
-        assert!(answer.frames >= 11, "an event a frame: {}", answer.frames);
+        let received = ask(&client, Method::POST, "/v1/responses", body).await.unwrap();
+        assert_eq!(received.response.text().matches("event: response.output_text.delta\n").count(), 3);
+        assert!(received.frames >= 11, "an event a frame: {}", received.frames);
         let body = r#"{"inputs":"a","parameters":{"max_new_tokens":3}}"#.to_owned();
-        let answer = ask(&client, Method::POST, "/generate_stream", body).await.unwrap();
-        assert!(answer.error.is_none() && answer.response.text().contains("generated_text"));
+        let received = ask(&client, Method::POST, "/generate_stream", body).await.unwrap();
+        assert!(received.error.is_none() && received.response.text().contains("generated_text"));
         let form = "--B\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\na\r\n--B--\r\n".to_owned();
         let target = ("/v1/videos", "multipart/form-data; boundary=B");
         let job = ask_with(&client, Method::POST, target, form).await.unwrap().response.json();
@@ -129,16 +129,16 @@ fn many_requests_are_answered_at_once() {
     let server = serve(SimConfig { ttft: "20".parse().unwrap(), itl: "1".parse().unwrap(), ..quick() });
     run(async {
         let client = connect(server.addr).await;
-        let answers: Vec<_> = (0..100)
+        let all: Vec<_> = (0..100)
             .map(|_| {
                 let client = client.clone();
                 tokio::spawn(async move { post(&client, STREAM).await.unwrap() })
             })
             .collect();
-        for answer in answers {
-            let answer = answer.await.unwrap();
-            assert!(answer.response.complete);
-            assert_eq!(answer.response.pieces().len(), 8);
+        for received in all {
+            let received = received.await.unwrap();
+            assert!(received.response.complete);
+            assert_eq!(received.response.pieces().len(), 8);
         }
     });
 }
@@ -150,13 +150,13 @@ fn windows_are_kept_to_both_ways() {
         let mut builder = h2::client::Builder::new();
         builder.initial_window_size(50).initial_connection_window_size(70_000);
         let client = connect_with(server.addr, &builder).await;
-        let answer = post(&client, STREAM).await.unwrap();
-        assert_eq!(answer.response.pieces().len(), 8);
-        let answer = post(&client, r#""max_tokens":2000"#).await.unwrap();
-        assert_eq!(answer.response.json()["usage"]["completion_tokens"], 2000);
+        let received = post(&client, STREAM).await.unwrap();
+        assert_eq!(received.response.pieces().len(), 8);
+        let received = post(&client, r#""max_tokens":2000"#).await.unwrap();
+        assert_eq!(received.response.json()["usage"]["completion_tokens"], 2000);
         let prompt = format!(r#"{{"prompt":"{}","max_tokens":1}}"#, "word ".repeat(200_000));
-        let answer = ask(&client, Method::POST, COMPLETIONS, prompt).await.unwrap();
-        assert_eq!(answer.response.json()["usage"]["prompt_tokens"], 200_000);
+        let received = ask(&client, Method::POST, COMPLETIONS, prompt).await.unwrap();
+        assert_eq!(received.response.json()["usage"]["prompt_tokens"], 200_000);
     });
 }
 
@@ -166,8 +166,8 @@ fn faults_end_a_stream_the_connection_or_what_comes_after() {
         let server = faulty("reset-midway=1");
         let client = connect(server.addr).await;
         for body in [STREAM, r#""max_tokens":8"#] {
-            let answer = post(&client, body).await.unwrap();
-            assert!(answer.error.unwrap().is_reset(), "the stream alone");
+            let received = post(&client, body).await.unwrap();
+            assert!(received.error.unwrap().is_reset(), "the stream alone");
         }
         assert_eq!(ask(&client, Method::GET, "/health", String::new()).await.unwrap().response.status, 200);
 
@@ -247,10 +247,10 @@ fn metrics_pages_come_late_slowly_compressed_or_not_at_all() {
         let head = get(Method::HEAD).await.unwrap().response;
         assert_eq!((head.status, head.body.len()), (200, 0));
         for page in 1..=3 {
-            let answer = get(Method::GET).await.unwrap();
-            assert!(answer.response.complete, "page {page}");
-            assert!(answer.response.text().contains("vllm:num_requests_running"), "page {page}");
-            assert_eq!(answer.response.body.len() > 500_000, page == 3, "page {page}");
+            let received = get(Method::GET).await.unwrap();
+            assert!(received.response.complete, "page {page}");
+            assert!(received.response.text().contains("vllm:num_requests_running"), "page {page}");
+            assert_eq!(received.response.body.len() > 500_000, page == 3, "page {page}");
         }
         assert!(get(Method::GET).await.unwrap().response.body.starts_with(&[0x1f, 0x8b]));
         let reset = get(Method::GET).await;

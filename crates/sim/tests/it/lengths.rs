@@ -1,4 +1,4 @@
-//! What is in an answer: how many tokens, in how many events, and their `usage`.
+//! What is in a response: how many tokens, in how many events, and their `usage`.
 
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -13,11 +13,12 @@ fn a_stream_has_the_tokens_asked_for() {
     let server = serve(quick());
     let mut client = Client::connect(server.addr);
     for limit in [1, 2, 64] {
-        let answer = client.post(CHAT, &chat(&format!(r#""stream":true,"max_tokens":{limit}"#)));
-        assert_eq!(answer.pieces().len(), limit);
-        assert_eq!(answer.data().last(), Some(&"[DONE]"));
-        assert!(answer.complete);
-        let finish: Vec<_> = answer.events().iter().map(|event| event["choices"][0]["finish_reason"].clone()).collect();
+        let response = client.post(CHAT, &chat(&format!(r#""stream":true,"max_tokens":{limit}"#)));
+        assert_eq!(response.pieces().len(), limit);
+        assert_eq!(response.data().last(), Some(&"[DONE]"));
+        assert!(response.complete);
+        let finish: Vec<_> =
+            response.events().iter().map(|event| event["choices"][0]["finish_reason"].clone()).collect();
         assert_eq!(finish.last(), Some(&json!("length")));
         assert!(finish[..limit].iter().all(|reason| reason.is_null()));
     }
@@ -46,17 +47,17 @@ fn usage_is_streamed_only_when_asked_for() {
 #[test]
 fn a_whole_response_always_reports_its_usage() {
     let server = serve(quick());
-    let answer = Client::connect(server.addr).post(CHAT, &chat(r#""max_tokens":5"#)).json();
-    assert_eq!(answer["usage"]["completion_tokens"], 5);
-    assert_eq!(answer["choices"][0]["message"]["content"].as_str().unwrap().split_whitespace().count(), 5);
+    let response = Client::connect(server.addr).post(CHAT, &chat(r#""max_tokens":5"#)).json();
+    assert_eq!(response["usage"]["completion_tokens"], 5);
+    assert_eq!(response["choices"][0]["message"]["content"].as_str().unwrap().split_whitespace().count(), 5);
 }
 
 #[test]
 fn without_a_limit_the_model_stops_at_the_configured_length() {
     let server = serve(SimConfig { osl: NonZeroU32::new(7).unwrap(), ..quick() });
-    let answer = Client::connect(server.addr).post(CHAT, &chat(r#""stream":true"#));
-    assert_eq!(answer.pieces().len(), 7);
-    let events = answer.events();
+    let response = Client::connect(server.addr).post(CHAT, &chat(r#""stream":true"#));
+    assert_eq!(response.pieces().len(), 7);
+    let events = response.events();
     let last = events.last().unwrap();
     assert_eq!(last["choices"][0]["finish_reason"], "stop");
     assert_eq!(last["choices"][0]["delta"]["content"], "");
@@ -75,8 +76,8 @@ fn an_early_stop_is_held_off_by_ignore_eos() {
 #[test]
 fn an_event_may_carry_several_tokens() {
     let server = serve(SimConfig { tokens_per_chunk: NonZeroU32::new(4).unwrap(), ..quick() });
-    let answer = Client::connect(server.addr).post(CHAT, &chat(r#""stream":true,"max_tokens":10"#));
-    let sizes: Vec<_> = answer.pieces().iter().map(|text| text.split_whitespace().count()).collect();
+    let response = Client::connect(server.addr).post(CHAT, &chat(r#""stream":true,"max_tokens":10"#));
+    let sizes: Vec<_> = response.pieces().iter().map(|text| text.split_whitespace().count()).collect();
     assert_eq!(sizes, [4, 4, 2]);
 }
 
@@ -86,9 +87,9 @@ fn the_end_of_a_stream_may_be_a_write_of_its_own() {
     let server = serve(SimConfig { end_delay, ..quick() });
     let mut client = Client::connect(server.addr);
     let begun = Instant::now();
-    let answer = client.post(CHAT, &chat(r#""stream":true,"max_tokens":3"#));
+    let response = client.post(CHAT, &chat(r#""stream":true,"max_tokens":3"#));
     assert!(begun.elapsed() >= end_delay);
-    assert_eq!((answer.pieces().len(), answer.data().last()), (3, Some(&"[DONE]")));
+    assert_eq!((response.pieces().len(), response.data().last()), (3, Some(&"[DONE]")));
     let whole = client.post(CHAT, &chat(r#""max_tokens":3"#));
     assert_eq!(whole.status, 200, "a whole response has no end of its own");
 }
@@ -98,8 +99,8 @@ fn reasoning_comes_first_and_is_counted() {
     let tokens_per_chunk = NonZeroU32::new(2).unwrap();
     let server = serve(SimConfig { reasoning_tokens: 3, tokens_per_chunk, ..quick() });
     let mut client = Client::connect(server.addr);
-    let answer = client.post(CHAT, &chat(r#""stream":true,"max_tokens":6,"stream_options":{"include_usage":true}"#));
-    let events = answer.events();
+    let response = client.post(CHAT, &chat(r#""stream":true,"max_tokens":6,"stream_options":{"include_usage":true}"#));
+    let events = response.events();
     let kinds: Vec<_> = events[1..events.len() - 1]
         .iter()
         .map(|event| event["choices"][0]["delta"].as_object().unwrap().keys().next().unwrap().clone())
@@ -118,10 +119,10 @@ fn reasoning_comes_first_and_is_counted() {
 #[test]
 fn embeddings_are_as_long_as_configured() {
     let server = serve(SimConfig { embedding_dim: NonZeroU32::new(5).unwrap(), ..quick() });
-    let answer = Client::connect(server.addr).post("/v1/embeddings", r#"{"model":"m","input":["a b","c"]}"#).json();
-    assert_eq!(answer["data"].as_array().unwrap().len(), 2);
-    assert_eq!(answer["data"][1]["embedding"].as_array().unwrap().len(), 5);
-    assert_eq!(answer["usage"]["prompt_tokens"], 3);
+    let response = Client::connect(server.addr).post("/v1/embeddings", r#"{"model":"m","input":["a b","c"]}"#).json();
+    assert_eq!(response["data"].as_array().unwrap().len(), 2);
+    assert_eq!(response["data"][1]["embedding"].as_array().unwrap().len(), 5);
+    assert_eq!(response["usage"]["prompt_tokens"], 3);
 }
 
 #[test]
@@ -148,9 +149,9 @@ fn a_client_that_wants_the_connection_closed_gets_it_closed() {
     let server = serve(quick());
     let mut client = Client::connect(server.addr);
     client.send(b"GET /health HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n\r\n");
-    let answer = client.response().unwrap();
-    assert_eq!(answer.status, 200);
-    assert!(answer.head.contains("connection: close"));
+    let response = client.response().unwrap();
+    assert_eq!(response.status, 200);
+    assert!(response.head.contains("connection: close"));
     assert!(client.response().is_err());
 }
 

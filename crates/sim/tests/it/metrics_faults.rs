@@ -158,9 +158,9 @@ fn a_redirected_page_is_found_after_its_hops() {
     let (_server, mut client) = faulty(&["redirect:307,2=1-"]);
     let mut path = "/metrics".to_owned();
     for _ in 0..2 {
-        let answer = client.get(&path);
-        assert_eq!(answer.status, 307);
-        path = header(&answer.head, "location").unwrap().to_owned();
+        let response = client.get(&path);
+        assert_eq!(response.status, 307);
+        path = header(&response.head, "location").unwrap().to_owned();
     }
     let page = client.get(&path);
     assert_eq!(page.status, 200);

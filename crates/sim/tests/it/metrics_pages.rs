@@ -241,7 +241,7 @@ fn every_kind_shows_the_families_documented_for_its_server() {
 
 #[test]
 fn values_are_what_was_served() {
-    // Of three chat requests: prompts of three tokens, answers of 1, 4 and 7.
+    // Of three chat requests: prompts of three tokens, responses of 1, 4 and 7.
     let rows: &[(MetricsKind, Expected)] = &[
         (
             MetricsKind::Vllm,

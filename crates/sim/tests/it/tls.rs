@@ -146,7 +146,7 @@ fn a_slow_reader_of_encrypted_bytes_gets_everything_in_the_end() {
     let mut client = Client::over(connect(&trusting(&files.ca()), server.addr, "localhost"));
     client.send(&request(CHAT, &chat(r#""stream":true,"max_tokens":20000"#), "slow"));
     std::thread::sleep(Duration::from_millis(300));
-    let answer = client.response().unwrap();
-    assert!(answer.complete);
-    assert_eq!(answer.pieces().len(), 20_000);
+    let response = client.response().unwrap();
+    assert!(response.complete);
+    assert_eq!(response.pieces().len(), 20_000);
 }

@@ -8,7 +8,7 @@
 //! errors come from blocks of neighbours in time, as long as the autocorrelation asks. The errors of both sides are joined
 //! by Student's t with as many degrees of freedom as the blocks give; those of percentiles, which are lopsided, side by
 //! side (Zou and Donner's method of variance recovery, 2008). There is no chance in it: the same records give the same
-//! answer.
+//! result.
 //!
 //! What one run a side cannot show is how runs differ from each other: a server that was warmer, a neighbour that was
 //! busier. [`compare_trials`] takes several runs a side and asks only how their figures spread, by Welch's test.

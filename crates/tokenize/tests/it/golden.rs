@@ -7,12 +7,12 @@ use aiperf_golden::kinds::datasets::{
     LOCAL_TEMPLATE, LOCAL_TOKENIZER, PLACEHOLDER_NAME,
 };
 use aiperf_golden::kinds::fixtures::TINY_MODEL;
-use aiperf_golden::{Area, CaseList, GoldenFile, Kind, Tally};
+use aiperf_golden::{Area, CaseList, GoldenFile, GoldenKind, Tally};
 use aiperf_tokenize::{Lookup, Message, TemplateCost, Tokenizer, is_placeholder};
 use serde_json::Value;
 
 /// A kind of case about the tokenizer in a folder beside the file, and how it is checked.
-type LocalKind = (&'static Kind, fn(&Tokenizer, &Value));
+type LocalKind = (&'static GoldenKind, fn(&Tokenizer, &Value));
 
 const LOCAL_KINDS: &[LocalKind] = &[
     (LOCAL_IDS, check_ids),

@@ -7,7 +7,7 @@ use crate::connection::Connection;
 use crate::earlier_legs::begin_leg;
 use crate::framer::{FrameError, Framer};
 use crate::legs::Leg;
-use crate::receive::{Kept, record_read};
+use crate::receive::{Retention, record_read};
 use crate::stamped_stream::StampedStream;
 use crate::stream_end::{END_PATIENCE, Quiet};
 use crate::target::Target;
@@ -19,9 +19,9 @@ use std::task::{Context, Poll};
 const LEAST_ROOM: usize = 2 << 10;
 /// Pieces of a request that one write takes at most: more of them are a long conversation, and a write more.
 const SLICES: usize = 64;
-/// The same for an answer whose body is dropped: the room is used again and again.
+/// The same for a response whose body is dropped: the room is used again and again.
 const DROPPED_ROOM: usize = 64 << 10;
-/// From here on a buffer grows fourfold, unless answers share a budget: there, room that is not used is others'.
+/// From here on a buffer grows fourfold, unless responses share a budget: there, room that is not used is others'.
 const LARGE: usize = 4 << 20;
 
 /// A write takes microseconds. One that seems to have taken longer had handed its bytes on when this thread lost its
@@ -40,7 +40,7 @@ enum End {
 
 impl End {
     /// Whether a pooled connection was closed while it was idle, before the request came: the write failed, or the
-    /// close followed it at once, without a byte of an answer.
+    /// close followed it at once, without a byte of a response.
     fn is_of_idle(&self, timeline: &Timeline, now: MonoNs) -> bool {
         timeline.reused && matches!(self, Self::Closed | Self::Failed(_)) && closed_before_it_came(timeline, now)
     }
@@ -111,7 +111,7 @@ impl Client {
         }
     }
 
-    /// Writes the request while reading the answer: a long body may be answered before it is sent.
+    /// Writes the request while reading the response: a long body may be answered before it is sent.
     async fn write_and_read(
         &self,
         connection: &mut Connection,
@@ -182,13 +182,13 @@ impl Client {
                 if let Err(error) = record_read(read, exchange, framer, &mut sending.kept) {
                     return Poll::Ready(End::Failed(unframed(error)));
                 }
-                // An answer without end would otherwise be read until the request's time is up, for nothing.
+                // A response without end would otherwise be read until the request's time is up, for nothing.
                 if let Some(failure) = &exchange.failure {
                     return Poll::Ready(End::Failed(failure.clone()));
                 }
                 sending.notify(exchange);
                 if framer.is_done() {
-                    // An answer that came before the request was written leaves the connection unusable.
+                    // A response that came before the request was written leaves the connection unusable.
                     return Poll::Ready(if sent < total { End::Closed } else { End::Complete });
                 }
                 if patience.is_none() && self.settings.stream_end.has_come(exchange) {
@@ -202,11 +202,12 @@ impl Client {
 }
 
 /// Room for the next read in the exchange's own buffer.
-fn room<'a>(exchange: &'a mut Exchange, kept: &Kept) -> &'a mut [u8] {
+fn room<'a>(exchange: &'a mut Exchange, kept: &Retention) -> &'a mut [u8] {
     let filled = exchange.raw_len;
     let least = if kept.drops_body { DROPPED_ROOM } else { LEAST_ROOM };
     if exchange.raw.len() - filled < least {
-        // Of large answers the allocator keeps the smaller buffers for a while: with fewer steps, less is held at once.
+        // Of large responses the allocator keeps the smaller buffers for a while: with fewer steps, less is held at
+        // once.
         let factor = if filled < LARGE || kept.is_shared() { 2 } else { 4 };
         let wanted = (filled * factor).min(kept.limit().saturating_add(least));
         exchange.raw.resize(wanted.max(filled + least), 0);
@@ -265,7 +266,7 @@ fn unframed(error: FrameError) -> Failure {
 mod tests {
     use super::super::CLOSED_BEFORE;
     use super::*;
-    use crate::budget::AnswerBudget;
+    use crate::budget::ResponseBudget;
     use std::rc::Rc;
     use std::sync::Arc;
 
@@ -292,9 +293,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_takes_at_most_twice_its_length_of_a_shared_budget() {
-        let budget = Rc::new(Arc::new(AnswerBudget::new(1 << 30)));
-        let alone = || Kept::up_to(64 << 20);
+    fn a_response_takes_at_most_twice_its_length_of_a_shared_budget() {
+        let budget = Rc::new(Arc::new(ResponseBudget::new(1 << 30)));
+        let alone = || Retention::up_to(64 << 20);
         for (kept, grown) in [(alone().within(Some(budget)), 16 << 20), (alone(), 32 << 20)] {
             let filled = 8 << 20;
             let mut exchange = Exchange { raw: vec![0; filled], raw_len: filled, ..Exchange::default() };

@@ -9,7 +9,7 @@ mod deadlines;
 mod http1;
 mod http2;
 
-use crate::budget::AnswerBudget;
+use crate::budget::ResponseBudget;
 use crate::buffers::{BufferReturn, Buffers};
 use crate::cancel::{Cancel, CancelReason};
 use crate::clock::mono_now;
@@ -22,7 +22,7 @@ use crate::origin::Origin;
 use crate::os_error::os_reason;
 use crate::pace::ConnectPace;
 use crate::pool::{Holder, Pool};
-use crate::receive::{Kept, LocalBudget};
+use crate::receive::{LocalBudget, Retention};
 use crate::stamp::{StampMode, StampedReader};
 use crate::stream_end::StreamEnd;
 use crate::target::Target;
@@ -49,7 +49,7 @@ pub struct ClientSettings {
     /// Bytes of a response that are kept.
     pub kept_limit: usize,
     /// The same of all responses in flight, of the whole process, where they are many.
-    pub budget: Option<Arc<AnswerBudget>>,
+    pub budget: Option<Arc<ResponseBudget>>,
     pub reuse: Reuse,
     pub stream_end: StreamEnd,
     pub protocol: Protocol,
@@ -158,7 +158,7 @@ impl Client {
         &self.timers
     }
 
-    /// Sends a request and reads its answer, leg by leg. Always gives an exchange: failures are in it.
+    /// Sends a request and reads its response, leg by leg. Always gives an exchange: failures are in it.
     pub fn send<'a>(
         &'a self,
         out: OutgoingRequest,
@@ -185,7 +185,7 @@ impl Client {
         let deadlines = Deadlines::new(&self.timers, start, out.timeout, out.cancelled, cancel);
         let session = exchange.tag.session;
         let holder = self.holder(session);
-        let kept = Kept::up_to(self.settings.kept_limit).within(self.budget.clone());
+        let kept = Retention::up_to(self.settings.kept_limit).within(self.budget.clone());
         let mut sending = Sending { target: out.target, holder, deadlines, cancel, kept, watch };
         let origin = self.targets.borrow()[out.target].origin.clone();
         let mut leg = Leg::new(origin, out.head, out.body);
@@ -296,7 +296,7 @@ struct Sending<'a> {
     holder: Holder,
     deadlines: Deadlines<'a>,
     cancel: &'a Cancel,
-    kept: Kept,
+    kept: Retention,
     watch: Option<&'a mut dyn Watch>,
 }
 
@@ -323,7 +323,7 @@ impl Sending<'_> {
 /// request, and a second one would be work done twice and a failure hidden.
 const CLOSED_BEFORE: Nanos = Nanos(1_000_000_000);
 
-/// Whether a connection that ended without a byte of an answer was closed before the request came.
+/// Whether a connection that ended without a byte of a response was closed before the request came.
 fn closed_before_it_came(timeline: &Timeline, now: MonoNs) -> bool {
     let sent = timeline.send_start.max(timeline.send_end);
     timeline.bytes_received == 0 && (timeline.bytes_sent == 0 || now.since(sent) <= CLOSED_BEFORE)

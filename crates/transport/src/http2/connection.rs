@@ -12,10 +12,10 @@ use http::uri::Scheme;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Bytes of one answer that the server may have under way: no server under test ever waits for us, not even over a slow
-/// link, so that what is measured is the server.
+/// Bytes of one response that the server may have under way: no server under test ever waits for us, not even over a
+/// slow link, so that what is measured is the server.
 const STREAM_WINDOW: u32 = 16 << 20;
-/// The same of all answers on a connection: a thousand streams with a megabyte each.
+/// The same of all responses on a connection: a thousand streams with a megabyte each.
 const CONNECTION_WINDOW: u32 = 1 << 30;
 /// Bytes of a frame, the least that may be asked for. A frame is handed on, and gets its instant, when all of it has
 /// come: longer frames would make both later.

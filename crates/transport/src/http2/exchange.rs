@@ -1,4 +1,4 @@
-//! One request on an HTTP/2 connection, and its answer in the form of all responses: a head in the text of
+//! One request on an HTTP/2 connection, and its response in the form of all responses: a head in the text of
 //! HTTP/1, the body behind it, and the reads that delivered them.
 
 use super::connection::{ConnectionState, Http2Connection};
@@ -8,7 +8,7 @@ use super::sent::Sent;
 use super::tap::Arrival;
 use crate::clock::mono_now;
 use crate::framer::{FIELD_LIMIT, HEAD_LIMIT, LINE_LIMIT};
-use crate::receive::{Kept, note_dropped};
+use crate::receive::{Retention, note_dropped};
 use aiperf_types::{Body, Exchange, Failure, MonoNs, Read};
 use h2::RecvStream;
 use h2::client::ResponseFuture;
@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-/// How far an answer has come.
+/// How far a response has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Its head or a part of its body was added.
@@ -31,8 +31,8 @@ pub enum Progress {
 pub struct Http2Exchange {
     stream: u32,
     connection: Rc<ConnectionState>,
-    answer: Answer,
-    kept: Kept,
+    response: ResponseState,
+    kept: Retention,
     /// The read of the last entry of the timeline, and the last with some of the body.
     kept_read: u64,
     body_read: u64,
@@ -40,7 +40,7 @@ pub struct Http2Exchange {
     refused: Option<Failure>,
 }
 
-enum Answer {
+enum ResponseState {
     Head(ResponseFuture),
     Body(RecvStream),
     Over,
@@ -49,16 +49,21 @@ enum Answer {
 impl Http2Exchange {
     /// Hands a request to the connection: its head as HTTP/1.1 writes it, and its body. The body is shared, not
     /// copied, and goes out as fast as the server lets it.
-    pub fn start(connection: &Http2Connection, head: &[u8], body: &Body, kept: Kept) -> Result<Self, Http2Failure> {
+    pub fn start(
+        connection: &Http2Connection,
+        head: &[u8],
+        body: &Body,
+        kept: Retention,
+    ) -> Result<Self, Http2Failure> {
         let request = request::from_http1(head, connection.scheme()).map_err(Http2Failure::Request)?;
         let refused = |error: h2::Error| match error.is_io() || error.is_go_away() || error.is_reset() {
             // The connection ended before anything of this request went out.
             true => Http2Failure::NotProcessed,
             false => Http2Failure::Request(error.to_string()),
         };
-        let (answer, mut sending) = connection.sender().send_request(request, body.is_empty()).map_err(refused)?;
+        let (response, mut sending) = connection.sender().send_request(request, body.is_empty()).map_err(refused)?;
         let state = connection.state();
-        let stream = answer.stream_id().as_u32();
+        let stream = response.stream_id().as_u32();
         // The driver has not run yet, so nothing of the stream has gone by.
         state.taps.borrow_mut().register(stream);
         state.last_stream.set(stream);
@@ -67,7 +72,7 @@ impl Http2Exchange {
         let exchange = Self {
             stream,
             connection: state.clone(),
-            answer: Answer::Head(answer),
+            response: ResponseState::Head(response),
             kept,
             kept_read: 0,
             body_read: 0,
@@ -80,8 +85,8 @@ impl Http2Exchange {
         Ok(exchange)
     }
 
-    /// Adds what has come of the answer to the exchange; at the end, also what was sent. Interim answers are passed
-    /// over. To be polled until the answer is complete or has failed, and not after that.
+    /// Adds what has come of the response to the exchange; at the end, also what was sent. Interim responses are passed
+    /// over. To be polled until the response is complete or has failed, and not after that.
     pub fn poll_progress(
         &mut self,
         cx: &mut Context<'_>,
@@ -96,14 +101,14 @@ impl Http2Exchange {
                 Poll::Ready(end) => {
                     exchange.timeline.end = self.end(end.is_ok());
                     self.note(exchange);
-                    self.answer = Answer::Over;
+                    self.response = ResponseState::Over;
                     return Poll::Ready(end);
                 }
             }
         }
     }
 
-    /// Waits for the whole answer.
+    /// Waits for the whole response.
     pub async fn run(mut self, exchange: &mut Exchange) -> Result<(), Http2Failure> {
         loop {
             match std::future::poll_fn(|cx| self.poll_progress(cx, exchange)).await? {
@@ -125,8 +130,8 @@ impl Http2Exchange {
     }
 
     fn poll_step(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) -> Poll<Result<Progress, Http2Failure>> {
-        match &mut self.answer {
-            Answer::Head(head) => {
+        match &mut self.response {
+            ResponseState::Head(head) => {
                 while let Poll::Ready(Some(interim)) = head.poll_informational(cx) {
                     if let Err(error) = interim {
                         return Poll::Ready(Err(self.failure(error)));
@@ -140,14 +145,14 @@ impl Http2Exchange {
                             Ok(text) => text,
                             Err(why) => return Poll::Ready(Err(Http2Failure::Head(why))),
                         };
-                        self.answer = Answer::Body(body);
+                        self.response = ResponseState::Body(body);
                         self.add_head(&parts, &text, exchange);
                         Poll::Ready(Ok(Progress::Received))
                     }
                     Err(error) => Poll::Ready(Err(self.failure(error))),
                 }
             }
-            Answer::Body(body) => match ready!(body.poll_data(cx)) {
+            ResponseState::Body(body) => match ready!(body.poll_data(cx)) {
                 Some(Ok(data)) => {
                     // Of a stream that ended meanwhile, nothing can be released, and nothing needs to be.
                     let _ = body.flow_control().release_capacity(data.len());
@@ -160,7 +165,7 @@ impl Http2Exchange {
                 Some(Err(error)) => Poll::Ready(Err(self.failure(error))),
                 None => Poll::Ready(Ok(Progress::Complete)),
             },
-            Answer::Over => Poll::Ready(Ok(Progress::Complete)),
+            ResponseState::Over => Poll::Ready(Ok(Progress::Complete)),
         }
     }
 
@@ -255,7 +260,7 @@ impl Http2Exchange {
     }
 
     fn failure(&self, error: h2::Error) -> Http2Failure {
-        let after_head = matches!(self.answer, Answer::Body(_));
+        let after_head = matches!(self.response, ResponseState::Body(_));
         let taps = self.connection.taps.borrow();
         if let Some(what) = taps.received.flood() {
             return Http2Failure::Flood { what, after_head };

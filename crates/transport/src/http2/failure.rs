@@ -1,4 +1,4 @@
-//! Why a request on an HTTP/2 connection has no whole answer.
+//! Why a request on an HTTP/2 connection has no whole response.
 
 use aiperf_types::Failure;
 use h2::Reason;
@@ -17,33 +17,33 @@ pub enum Http2Failure {
     /// The server closed the connection.
     #[error("server closed the connection {}", moment(*.after_head))]
     Closed {
-        /// Whether the head of the answer had come.
+        /// Whether the head of the response had come.
         after_head: bool,
     },
     /// The server reset the stream.
     #[error("server reset the stream {}: {} ({:#x})", moment(*.after_head), .reason.description(), u32::from(*.reason))]
     Reset {
         reason: Reason,
-        /// Whether the head of the answer had come.
+        /// Whether the head of the response had come.
         after_head: bool,
     },
     /// What the server sent breaks the rules of HTTP/2.
     #[error("malformed HTTP/2 from the server: {0}")]
     Protocol(String),
-    /// The head of the answer breaks a limit that heads of HTTP/1.1 have, too.
+    /// The head of the response breaks a limit that heads of HTTP/1.1 have, too.
     #[error("malformed response head: {0}")]
     Head(String),
     /// The server keeps the connection busy and makes no progress on any response.
     #[error("the connection was ended {}: the server sent {what}", moment(*.after_head))]
     Flood {
         what: &'static str,
-        /// Whether the head of the answer had come.
+        /// Whether the head of the response had come.
         after_head: bool,
     },
     /// Reading or writing failed.
     #[error("connection lost: {0}")]
     Io(io::Error),
-    /// The answer is longer than what is kept, or than the room that other answers leave.
+    /// The response is longer than what is kept, or than the room that other responses leave.
     #[error("{0}")]
     Refused(Failure),
 }

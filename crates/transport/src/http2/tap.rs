@@ -163,7 +163,7 @@ impl Tap {
         self.flood
     }
 
-    /// The read that completed the next head of a stream: those of interim answers first, trailers last.
+    /// The read that completed the next head of a stream: those of interim responses first, trailers last.
     pub fn take_head(&mut self, stream: u32) -> Option<Arrival> {
         self.streams.get_mut(&stream)?.heads.pop_front()
     }
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_bring_no_stream_further_are_a_flood_and_a_word_of_an_answer_or_a_request_ends_the_count() {
+    fn frames_that_bring_no_stream_further_are_a_flood_and_a_word_of_a_response_or_a_request_ends_the_count() {
         const PRIORITY: u8 = 2;
         const SETTINGS: u8 = 4;
         const PING: u8 = 6;
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_answers_without_end_are_a_flood() {
+    fn interim_responses_without_end_are_a_flood() {
         let mut tap = Tap::default();
         tap.register(1);
         let head = [0, 0, 0, kind::HEADERS, flag::END_HEADERS, 0, 0, 0, 1];

@@ -87,18 +87,18 @@ fn hypers(pieces: &[Vec<u8>]) -> Reading {
         let io = Scripted { pieces: pieces.to_vec().into(), asked: false, reader: None };
         let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(drop)?;
         let request = hyper::Request::post("/").header("host", "x").body(String::from("{}")).unwrap();
-        let answer = async {
+        let exchanged = async {
             let response = sender.send_request(request).await.map_err(drop)?;
             let status = response.status().as_u16();
             let body = response.into_body().collect().await.map_err(drop)?.to_bytes().to_vec();
             Ok((status, body))
         };
         tokio::pin!(connection);
-        tokio::pin!(answer);
+        tokio::pin!(exchanged);
         tokio::select! {
             biased;
-            result = &mut answer => result,
-            _ = &mut connection => (&mut answer).await,
+            result = &mut exchanged => result,
+            _ = &mut connection => (&mut exchanged).await,
         }
     })
 }
@@ -195,7 +195,7 @@ fn both_agree((bytes, cuts): (Vec<u8>, Vec<usize>)) -> Result<(), TestCaseError>
     // hyper refuses chunks in HTTP/1.0, which has none; we read them, since servers do send them and the bytes are
     // plain.
     let old_chunks = text.contains("HTTP/1.0") && text.contains("chunked");
-    // hyper does not look at the lengths of an answer that has no body; we refuse one that contradicts itself.
+    // hyper does not look at the lengths of a response that has no body; we refuse one that contradicts itself.
     let bodiless = text.contains(" 204 ") || text.contains(" 304 ");
     if old_chunks || (bodiless && text.contains("Content-Length: 4")) {
         return Ok(());

@@ -1,8 +1,8 @@
 //! The client against scripted servers on real sockets.
 
 use aiperf_transport::{
-    AnswerBudget, Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, Protocol,
-    ProxyChoice, Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body,
+    Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, Protocol, ProxyChoice,
+    Redirects, Resolution, ResponseBudget, Reuse, SocketOptions, StampMode, StreamEnd, body,
 };
 use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
 use std::io::{Read, Write};
@@ -31,15 +31,15 @@ fn serve(connections: &'static [Script]) -> u16 {
         let mut held = Vec::new();
         for script in connections {
             let (mut stream, _) = listener.accept().unwrap();
-            for answer in *script {
-                if *answer == HOLD {
+            for response in *script {
+                if *response == HOLD {
                     held.push(stream.try_clone().unwrap());
-                } else if *answer == LATE_SILENCE {
+                } else if *response == LATE_SILENCE {
                     read_request(&mut stream);
                     std::thread::sleep(Duration::from_millis(1200));
                 } else if read_request(&mut stream) {
                     // The client may go before it has all of it.
-                    let _ = stream.write_all(answer.as_bytes());
+                    let _ = stream.write_all(response.as_bytes());
                 }
             }
         }
@@ -152,7 +152,7 @@ fn it_is_tried_again_once_and_only_when_it_was_pooled_and_silent_and_closed_at_o
 }
 
 #[test]
-fn an_answer_ends_at_its_length_and_what_follows_bars_reuse() {
+fn a_response_ends_at_its_length_and_what_follows_bars_reuse() {
     const LONG: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more";
     const BODILESS: &str = "HTTP/1.1 204 No Content\r\n\r\n{\"choices\":[]}";
     let exchanges = send(serve(&[&[LONG, HOLD], &[BODILESS, HOLD], &[OK]]), 3);
@@ -176,13 +176,13 @@ fn a_stream_that_does_not_end_after_its_last_event_is_ended_here() {
 }
 
 #[test]
-fn an_answer_for_which_others_leave_no_room_is_ended_and_gives_back_what_it_took() {
-    let answer = |len: usize| -> &'static str {
+fn a_response_for_which_others_leave_no_room_is_ended_and_gives_back_what_it_took() {
+    let response = |len: usize| -> &'static str {
         format!("HTTP/1.1 200 OK\r\nContent-Length: {len}\r\n\r\n{}", "a".repeat(len)).leak()
     };
-    let budget = Arc::new(AnswerBudget::new(6 << 20));
+    let budget = Arc::new(ResponseBudget::new(6 << 20));
     let settings = || ClientSettings { kept_limit: 64 << 20, budget: Some(budget.clone()), ..settings() };
-    let connections: Vec<Script> = [1 << 10, 2 << 20, 20 << 20].map(|len| &*vec![answer(len)].leak()).to_vec();
+    let connections: Vec<Script> = [1 << 10, 2 << 20, 20 << 20].map(|len| &*vec![response(len)].leak()).to_vec();
     let exchanges = send_with(settings(), serve(connections.leak()), 3);
     assert_eq!(exchanges.iter().map(kind).collect::<Vec<_>>(), [None, None, Some("NoRoom".to_owned())]);
     assert_eq!(budget.held(), 0);

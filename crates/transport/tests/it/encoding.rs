@@ -107,7 +107,7 @@ fn chunk_framing_goes_with_the_encoding() {
 }
 
 #[test]
-fn an_answer_that_is_not_encoded_is_not_copied() {
+fn a_response_that_is_not_encoded_is_not_copied() {
     for head in ["X: y", "Content-Encoding: identity", "Content-Encoding:", "Content-Encoding: identity, ,"] {
         let exchange = exchange(head, &[b"hello"]);
         assert!(matches!(encoding::decode(&exchange, LIMIT).exchange, std::borrow::Cow::Borrowed(_)), "{head}");
@@ -253,7 +253,8 @@ proptest! {
             2 => ("deflate", raw_deflate(&text)),
             _ => ("deflate, gzip", gzip(&zlib(&text))),
         };
-        // Nothing distinguishes a stream without a frame, whose first byte looks like the beginning of one, from one that has it.
+        // Nothing distinguishes a stream without a frame, whose first byte looks like the beginning of one, from one
+        // that has it.
         prop_assume!(coding != 2 || packed[0] & 0xf != 8);
         let exchange = exchange(&format!("Content-Encoding: {name}"), &pieces(&packed, &lengths));
         prop_assert_eq!(decoded(&exchange), (text, None));

@@ -12,22 +12,22 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 /// A server that hands each connection to a function; gives its port and how many connections there were.
-fn serve(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> (u16, Arc<AtomicUsize>) {
+fn serve(respond: impl Fn(TcpStream) + Send + Sync + 'static) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (count, answer) = (Arc::new(AtomicUsize::new(0)), Arc::new(answer));
+    let (count, respond) = (Arc::new(AtomicUsize::new(0)), Arc::new(respond));
     let counted = count.clone();
     std::thread::spawn(move || {
         for connection in listener.incoming().flatten() {
             counted.fetch_add(1, Relaxed);
-            let answer = answer.clone();
-            std::thread::spawn(move || answer(connection));
+            let respond = respond.clone();
+            std::thread::spawn(move || respond(connection));
         }
     });
     (port, count)
 }
 
-/// Reads requests and gives each the same answer.
+/// Reads requests and gives each the same response.
 fn always(text: &'static [u8]) -> impl Fn(TcpStream) + Send + Sync + 'static {
     move |mut connection| {
         let mut buffer = [0; 4096];
@@ -104,7 +104,7 @@ fn a_text_is_read_in_the_charset_that_it_declares() {
 }
 
 #[test]
-fn a_server_that_falls_silent_within_an_answer_is_given_up() {
+fn a_server_that_falls_silent_within_a_response_is_given_up() {
     let (port, _) = serve(|mut connection| {
         let _ = connection.read(&mut [0; 4096]);
         let _ = connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\nhalf");

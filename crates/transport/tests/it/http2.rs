@@ -4,7 +4,7 @@ use aiperf_transport::body;
 use aiperf_transport::clock::mono_now;
 use aiperf_transport::http2::frames::{FrameWalker, flag, kind};
 use aiperf_transport::http2::{Http2Connection, Http2Exchange, Http2Failure, Progress};
-use aiperf_transport::receive::Kept;
+use aiperf_transport::receive::Retention;
 use aiperf_transport::stamp::{StampMode, StampedReader};
 use aiperf_transport::stamped_stream::StampedStream;
 use aiperf_transport::{
@@ -109,7 +109,7 @@ fn serve<F: Future>(
 }
 
 /// A server whose every request is answered in a task.
-fn answer<F: Future<Output = ()> + 'static>(script: impl Fn(Incoming) -> F + Send + 'static) -> SocketAddr {
+fn serve_each<F: Future<Output = ()> + 'static>(script: impl Fn(Incoming) -> F + Send + 'static) -> SocketAddr {
     serve(server::Builder::new(), |mut connection| async move {
         while let Some(Ok(incoming)) = connection.accept().await {
             spawn_local(script(incoming));
@@ -162,7 +162,7 @@ fn start(connection: &Http2Connection, path: &str, body: Bytes, kept: usize) -> 
     let head = format!("POST {path} HTTP/1.1\r\nHost: server\r\nContent-Length: {}\r\n\r\n", body.len());
     let timeline = Timeline { start: mono_now(), send_start: mono_now(), ..Timeline::default() };
     let exchange = Exchange { timeline, raw: vec![0; 100], ..Exchange::default() };
-    (exchange, Http2Exchange::start(connection, head.as_bytes(), &body.into(), Kept::up_to(kept)).unwrap())
+    (exchange, Http2Exchange::start(connection, head.as_bytes(), &body.into(), Retention::up_to(kept)).unwrap())
 }
 
 async fn send(connection: &Http2Connection, path: &str) -> (Exchange, Result<(), Http2Failure>) {
@@ -197,8 +197,8 @@ fn assert_whole(exchange: &Exchange) {
 }
 
 #[test]
-fn a_whole_answer_reads_as_one_of_http_1() {
-    let address = answer(|(request, reply)| async move {
+fn a_whole_response_reads_as_one_of_http_1() {
+    let address = serve_each(|(request, reply)| async move {
         assert_eq!(request.uri(), "http://server/v1/chat?x=1");
         assert_eq!(request.headers()["content-length"], "2");
         respond(reply, 200, false).send_data(Bytes::from_static(b"data: hello\n\n"), true).unwrap();
@@ -219,10 +219,10 @@ fn a_whole_answer_reads_as_one_of_http_1() {
 }
 
 #[test]
-fn pieces_of_a_streamed_answer_have_instants_between_their_sending_and_their_receipt() {
+fn pieces_of_a_streamed_response_have_instants_between_their_sending_and_their_receipt() {
     let taken = Arc::new(Notify::new());
     let gate = taken.clone();
-    let address = answer(move |(_, reply)| {
+    let address = serve_each(move |(_, reply)| {
         let gate = gate.clone();
         async move {
             let mut stream = respond(reply, 200, false);
@@ -304,8 +304,8 @@ fn many_streams_at_once_each_get_their_own_bytes_and_instants() {
 }
 
 #[test]
-fn an_error_status_is_an_answer() {
-    let address = answer(|(_, reply)| async move {
+fn an_error_status_is_a_response() {
+    let address = serve_each(|(_, reply)| async move {
         respond(reply, 503, false).send_data(Bytes::from_static(b"busy"), true).unwrap();
     });
     let (exchange, result) = send_alone(address);
@@ -314,8 +314,8 @@ fn an_error_status_is_an_answer() {
 }
 
 #[test]
-fn an_answer_without_a_body_ends_with_its_head() {
-    let (exchange, result) = send_alone(answer(|(_, reply)| async move {
+fn a_response_without_a_body_ends_with_its_head() {
+    let (exchange, result) = send_alone(serve_each(|(_, reply)| async move {
         respond(reply, 204, true);
     }));
     result.unwrap();
@@ -327,7 +327,7 @@ fn an_answer_without_a_body_ends_with_its_head() {
 #[test]
 fn a_reset_before_the_head_decides_whether_the_request_may_go_out_again() {
     for (reason, again) in [(Reason::REFUSED_STREAM, true), (Reason::INTERNAL_ERROR, false)] {
-        let (exchange, result) = send_alone(answer(move |(_, mut reply)| async move { reply.send_reset(reason) }));
+        let (exchange, result) = send_alone(serve_each(move |(_, mut reply)| async move { reply.send_reset(reason) }));
         let failure = result.unwrap_err();
         assert!(matches!(failure, Http2Failure::Reset { reason: found, after_head: false } if found == reason));
         assert_eq!((failure.may_be_sent_again(), exchange.status), (again, None));
@@ -345,7 +345,7 @@ fn a_reset_after_the_head_leaves_what_came() {
     ];
     let received = Arc::new(Notify::new());
     let gate = received.clone();
-    let by_h2 = answer(move |(_, reply)| {
+    let by_h2 = serve_each(move |(_, reply)| {
         let gate = gate.clone();
         async move {
             let mut stream = respond(reply, 200, false);
@@ -394,13 +394,13 @@ fn after_a_go_away_old_requests_finish_and_new_ones_are_for_another_connection()
         running_first.run(&mut first).await.unwrap();
         assert_eq!(body::collect(&first), b"whole");
         let head = b"POST / HTTP/1.1\r\nHost: server\r\n\r\n";
-        let third = Http2Exchange::start(&connection, head, &Bytes::new().into(), Kept::up_to(KEPT));
+        let third = Http2Exchange::start(&connection, head, &Bytes::new().into(), Retention::up_to(KEPT));
         assert!(matches!(third, Err(Http2Failure::NotProcessed)));
     });
 }
 
 #[test]
-fn a_graceful_shutdown_lets_the_answer_finish() {
+fn a_graceful_shutdown_lets_the_response_finish() {
     let address = serve(server::Builder::new(), |mut connection| async move {
         let (_, reply) = connection.accept().await.unwrap().unwrap();
         connection.graceful_shutdown();
@@ -455,7 +455,7 @@ fn malformed_frames_are_an_error_of_the_protocol() {
 }
 
 #[test]
-fn interim_answers_padding_continuations_and_trailers_are_not_part_of_a_body() {
+fn interim_responses_padding_continuations_and_trailers_are_not_part_of_a_body() {
     let interim = frame(kind::HEADERS, flag::END_HEADERS, 1, &[0x08, 3, b'1', b'0', b'3']);
     let whole = [
         frame(kind::HEADERS, 0, 1, STATUS_200),
@@ -497,7 +497,7 @@ fn a_read_with_the_head_and_with_frames_of_a_later_stream_is_shared() {
 fn an_empty_last_frame_is_the_end() {
     let received = Arc::new(Notify::new());
     let gate = received.clone();
-    let address = answer(move |(_, reply)| {
+    let address = serve_each(move |(_, reply)| {
         let gate = gate.clone();
         async move {
             let mut stream = respond(reply, 200, false);
@@ -563,16 +563,16 @@ fn a_cancelled_request_leaves_the_others_alone() {
 }
 
 #[test]
-fn a_long_body_goes_up_while_its_answer_comes_down() {
+fn a_long_body_goes_up_while_its_response_comes_down() {
     const LEN: usize = 1 << 20;
     let received = Arc::new(Notify::new());
     let gate = received.clone();
-    let address = answer(move |(request, reply)| {
+    let address = serve_each(move |(request, reply)| {
         let gate = gate.clone();
         async move {
             let mut stream = respond(reply, 200, false);
             stream.send_data(Bytes::from_static(b"early "), false).unwrap();
-            // Nothing of the body is taken before the client has the first of the answer.
+            // Nothing of the body is taken before the client has the first of the response.
             gate.notified().await;
             let (mut body, mut len) = (request.into_body(), 0);
             while let Some(data) = body.data().await {
@@ -602,7 +602,7 @@ fn a_long_body_goes_up_while_its_answer_comes_down() {
 fn a_body_over_the_limit_ends_there_and_its_connection_goes_on() {
     const LEN: usize = 20 << 20;
     const KEPT: usize = 100 << 10;
-    let address = answer(|(_, reply)| async move {
+    let address = serve_each(|(_, reply)| async move {
         respond(reply, 200, false).send_data(vec![b'x'; LEN].into(), true).unwrap();
     });
     block_on(async {
@@ -646,7 +646,7 @@ fn a_connection_knows_how_many_streams_it_may_carry() {
 #[test]
 fn a_body_that_is_dropped_is_counted_whatever_its_length() {
     const LEN: usize = 300_000;
-    let address = answer(|(_, reply)| async move {
+    let address = serve_each(|(_, reply)| async move {
         let mut stream = respond(reply, 200, false);
         for piece in 0..30 {
             stream.send_data(vec![1; LEN / 30].into(), piece == 29).unwrap();
@@ -656,7 +656,7 @@ fn a_body_that_is_dropped_is_counted_whatever_its_length() {
         let connection = connect(address).await;
         let head = b"GET / HTTP/1.1\r\nHost: server\r\n\r\n";
         let mut exchange = Exchange { raw: vec![0; 100], ..Exchange::default() };
-        let kept = Kept::up_to(1000).dropping_bodies();
+        let kept = Retention::up_to(1000).dropping_bodies();
         let running = Http2Exchange::start(&connection, head, &Bytes::new().into(), kept).unwrap();
         let result = running.run(&mut exchange).await;
         (exchange, result)
@@ -678,7 +678,7 @@ impl Watch for Noted {
 
 #[test]
 fn a_watch_is_notified_of_all_that_comes() {
-    let address = answer(|(_, reply)| async move {
+    let address = serve_each(|(_, reply)| async move {
         let mut stream = respond(reply, 200, false);
         for piece in 0..3 {
             stream.send_data(Bytes::from_static(b"data: x\n\n"), piece == 2).unwrap();

@@ -1,8 +1,8 @@
 //! Pages for browsers. Each is sent as one file that contains its style and its script. A browser runs no other script
 //! on them: the policy contains the hash of this one.
 
-use super::answer::{Answer, HTML};
 use super::messages::KINDS;
+use super::response::{ApiResponse, HTML};
 use super::routes::{GROUPS, Returns};
 use aiperf_report::escape_markup;
 use base64::Engine;
@@ -42,21 +42,21 @@ impl Page {
         }
     }
 
-    fn answer(&self) -> Answer {
-        Answer::new(StatusCode::OK, HTML, self.html.clone()).with(header::CONTENT_SECURITY_POLICY, &self.policy)
+    fn response(&self) -> ApiResponse {
+        ApiResponse::new(StatusCode::OK, HTML, self.html.clone()).with(header::CONTENT_SECURITY_POLICY, &self.policy)
     }
 }
 
 /// The live view of the run.
-pub(super) fn dashboard() -> Answer {
+pub(super) fn dashboard() -> ApiResponse {
     static PAGE: OnceLock<Page> = OnceLock::new();
-    PAGE.get_or_init(|| Page::new("AIPerf", BODY, SCRIPT)).answer()
+    PAGE.get_or_init(|| Page::new("AIPerf", BODY, SCRIPT)).response()
 }
 
 /// The page with the tables of routes and messages.
-pub(super) fn docs() -> Answer {
+pub(super) fn docs() -> ApiResponse {
     static PAGE: OnceLock<Page> = OnceLock::new();
-    PAGE.get_or_init(|| Page::new("AIPerf live API", &tables(), "")).answer()
+    PAGE.get_or_init(|| Page::new("AIPerf live API", &tables(), "")).response()
 }
 
 fn tables() -> String {
@@ -68,9 +68,9 @@ fn tables() -> String {
         for route in group.routes {
             let described =
                 |Returns(status, _, holds): &Returns| format!("{status}: {}", escape_markup(holds).replace('`', ""));
-            let answers = route.answers.iter().map(described).collect::<Vec<_>>().join("<br>");
+            let responses = route.responses.iter().map(described).collect::<Vec<_>>().join("<br>");
             let (method, path, about) = (route.method.name(), route.path, escape_markup(route.about).replace('`', ""));
-            out += &format!("<tr><td><code>{method} {path}</code><br>{about}</td><td>{answers}</td></tr>");
+            out += &format!("<tr><td><code>{method} {path}</code><br>{about}</td><td>{responses}</td></tr>");
         }
         out += "</table></section>";
     }

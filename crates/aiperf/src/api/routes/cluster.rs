@@ -1,6 +1,6 @@
 //! Routes that machines of a cluster use among each other. Here everything is one process.
 
-use super::super::answer::{Answer, JSON};
+use super::super::response::{ApiResponse, JSON};
 use super::Handler::{Act, Read};
 use super::Method::{Get, Post};
 use super::{Asked, Group, Method, Returns, Route};
@@ -24,12 +24,12 @@ const fn of_clusters(method: Method, path: &'static str) -> Route {
         Get => Read(refused),
         Post => Act(refused),
     };
-    let answers = &[Returns(404, JSON, "always")];
-    Route { method, path, about: "Used by AIPerf in clusters; not here.", answers, handler }
+    let responses = &[Returns(404, JSON, "always")];
+    Route { method, path, about: "Used by AIPerf in clusters; not here.", responses, handler }
 }
 
-fn refused(_: &Asked<'_>) -> Answer {
+fn refused(_: &Asked<'_>) -> ApiResponse {
     let words =
         "this route belongs to deployments in clusters: this run is one process, and its workers share its memory";
-    Answer::refusal(StatusCode::NOT_FOUND, words)
+    ApiResponse::refusal(StatusCode::NOT_FOUND, words)
 }

@@ -1,6 +1,6 @@
 //! Whether the process is alive and ready, for orchestrators.
 
-use super::super::answer::{Answer, TEXT};
+use super::super::response::{ApiResponse, TEXT};
 use super::Handler::Read;
 use super::Method::Get;
 use super::{Group, Returns, Route};
@@ -13,7 +13,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/healthz",
             about: "Whether the run is alive.",
-            answers: &[
+            responses: &[
                 Returns(200, TEXT, "`ok`"),
                 Returns(503, TEXT, "`unhealthy`: the run failed and left no results"),
             ],
@@ -26,15 +26,15 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/readyz",
             about: "Whether everything is prepared and the run has started.",
-            answers: &[Returns(200, TEXT, "`ok`"), Returns(503, TEXT, "`not ready`")],
+            responses: &[Returns(200, TEXT, "`ok`"), Returns(503, TEXT, "`not ready`")],
             handler: Read(|asked| state(asked.hub.state().live.has_started(), "not ready")),
         },
     ],
 };
 
-fn state(is_well: bool, otherwise: &'static str) -> Answer {
+fn state(is_well: bool, otherwise: &'static str) -> ApiResponse {
     match is_well {
-        true => Answer::new(StatusCode::OK, TEXT, "ok"),
-        false => Answer::new(StatusCode::SERVICE_UNAVAILABLE, TEXT, otherwise),
+        true => ApiResponse::new(StatusCode::OK, TEXT, "ok"),
+        false => ApiResponse::new(StatusCode::SERVICE_UNAVAILABLE, TEXT, otherwise),
     }
 }

@@ -1,8 +1,8 @@
 //! Metrics of the run so far, and those of the servers.
 
-use super::super::answer::{Answer, JSON, PROMETHEUS};
 use super::super::hub::State;
 use super::super::prometheus::{self, Shown};
+use super::super::response::{ApiResponse, JSON, PROMETHEUS};
 use super::super::views;
 use super::Handler::Read;
 use super::Method::Get;
@@ -17,7 +17,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/metrics",
             about: "Metrics of the profiling phases so far, for Prometheus. They are at most one second old.",
-            answers: &[Returns(200, PROMETHEUS, "`aiperf_info`; a summary and gauges for each metric")],
+            responses: &[Returns(200, PROMETHEUS, "`aiperf_info`; a summary and gauges for each metric")],
             handler: Read(|asked| {
                 let State { about, live, .. } = &*asked.hub.state();
                 let shown = live.metrics().iter().map(|metric| Shown {
@@ -28,14 +28,14 @@ pub(super) const GROUP: Group = Group {
                     current: None,
                 });
                 let page = prometheus::text(shown, Some(&about.labels()), about.version);
-                Answer::new(StatusCode::OK, PROMETHEUS, page)
+                ApiResponse::new(StatusCode::OK, PROMETHEUS, page)
             }),
         },
         Route {
             method: Get,
             path: "/api/metrics",
             about: "The same metrics as JSON, with the run they belong to.",
-            answers: &[Returns(
+            responses: &[Returns(
                 200,
                 JSON,
                 "`aiperf_version`, `benchmark_id`, `model`, `endpoint_type`, `streaming`, `concurrency`, `request_rate`, \
@@ -43,14 +43,14 @@ pub(super) const GROUP: Group = Group {
             )],
             handler: Read(|asked| {
                 let State { about, live, .. } = &*asked.hub.state();
-                Answer::json(&views::metrics_by_tag(live, about))
+                ApiResponse::json(&views::metrics_by_tag(live, about))
             }),
         },
         Route {
             method: Get,
             path: "/api/server-metrics",
             about: "The servers' own metrics, of the profiling phases so far.",
-            answers: &[Returns(
+            responses: &[Returns(
                 200,
                 JSON,
                 "`snapshot`: the values of the live display, by name; `endpoint_summaries`: for each endpoint \
@@ -62,7 +62,7 @@ pub(super) const GROUP: Group = Group {
             )],
             handler: Read(|asked| {
                 let none = || json!({ "endpoint_summaries": {}, "message": "No server metrics available yet" });
-                Answer::json(&views::server_metrics(&asked.hub.state().live).unwrap_or_else(none))
+                ApiResponse::json(&views::server_metrics(&asked.hub.state().live).unwrap_or_else(none))
             }),
         },
     ],

@@ -9,15 +9,15 @@ mod results;
 mod run;
 mod stream;
 
-use super::answer::Answer;
 use super::hub::Hub;
+use super::response::ApiResponse;
 
 pub(super) struct Route {
     pub(super) method: Method,
     /// `{name}` matches one segment of a path. `{path}`, at the end, matches the rest.
     pub(super) path: &'static str,
     pub(super) about: &'static str,
-    pub(super) answers: &'static [Returns],
+    pub(super) responses: &'static [Returns],
     pub(super) handler: Handler,
 }
 
@@ -58,9 +58,9 @@ impl Method {
 /// How a route responds.
 pub(super) enum Handler {
     /// Changes nothing.
-    Read(fn(&Asked<'_>) -> Answer),
+    Read(fn(&Asked<'_>) -> ApiResponse),
     /// Changes something: pages of other origins may not call it.
-    Act(fn(&Asked<'_>) -> Answer),
+    Act(fn(&Asked<'_>) -> ApiResponse),
     /// Upgrades to a WebSocket.
     Socket,
 }
@@ -138,7 +138,7 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for route in all() {
             assert!(seen.insert((route.method.name(), route.path)), "{} {}", route.method.name(), route.path);
-            assert!(!route.answers.is_empty() && !route.about.is_empty(), "{}", route.path);
+            assert!(!route.responses.is_empty() && !route.about.is_empty(), "{}", route.path);
         }
     }
 

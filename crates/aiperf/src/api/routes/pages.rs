@@ -1,6 +1,6 @@
 //! Pages for people, and the OpenAPI document.
 
-use super::super::answer::{Answer, HTML, JSON};
+use super::super::response::{ApiResponse, HTML, JSON};
 use super::super::{openapi, page};
 use super::Handler::Read;
 use super::Method::Get;
@@ -15,52 +15,52 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/",
             about: "The run, live, for a browser. The page loads nothing from other sites.",
-            answers: &[Returns(200, HTML, "the page")],
+            responses: &[Returns(200, HTML, "the page")],
             handler: Read(dashboard),
         },
         Route {
             method: Get,
             path: "/dashboard",
             about: "The same page.",
-            answers: &[Returns(200, HTML, "the page")],
+            responses: &[Returns(200, HTML, "the page")],
             handler: Read(dashboard),
         },
         Route {
             method: Get,
             path: "/dashboard-v2",
             about: "Redirects to `/dashboard`.",
-            answers: &[Returns(307, "", "`Location: /dashboard`")],
+            responses: &[Returns(307, "", "`Location: /dashboard`")],
             handler: Read(moved),
         },
         Route {
             method: Get,
             path: "/dashboard-v2/",
             about: "Redirects to `/dashboard`.",
-            answers: &[Returns(307, "", "`Location: /dashboard`")],
+            responses: &[Returns(307, "", "`Location: /dashboard`")],
             handler: Read(moved),
         },
         Route {
             method: Get,
             path: "/docs",
             about: "This list of routes, for a browser.",
-            answers: &[Returns(200, HTML, "the page")],
+            responses: &[Returns(200, HTML, "the page")],
             handler: Read(|_| page::docs()),
         },
         Route {
             method: Get,
             path: "/openapi.json",
             about: "This list of routes, for tools.",
-            answers: &[Returns(200, JSON, "an OpenAPI 3.1 document")],
-            handler: Read(|asked| Answer::json(&openapi::document(asked.hub.about().version))),
+            responses: &[Returns(200, JSON, "an OpenAPI 3.1 document")],
+            handler: Read(|asked| ApiResponse::json(&openapi::document(asked.hub.about().version))),
         },
     ],
 };
 
-fn dashboard(_: &Asked<'_>) -> Answer {
+fn dashboard(_: &Asked<'_>) -> ApiResponse {
     page::dashboard()
 }
 
-fn moved(_: &Asked<'_>) -> Answer {
+fn moved(_: &Asked<'_>) -> ApiResponse {
     let words = "the page of the run is at /dashboard";
-    Answer::refusal(StatusCode::TEMPORARY_REDIRECT, words).with(header::LOCATION, "/dashboard")
+    ApiResponse::refusal(StatusCode::TEMPORARY_REDIRECT, words).with(header::LOCATION, "/dashboard")
 }

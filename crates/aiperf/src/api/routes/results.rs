@@ -1,8 +1,8 @@
 //! The results of the run, and its files.
 
-use super::super::answer::{Answer, JSON};
 use super::super::files::{self, Unavailable};
 use super::super::live::SystemState;
+use super::super::response::{ApiResponse, JSON};
 use super::super::views;
 use super::Handler::Read;
 use super::Method::Get;
@@ -18,19 +18,19 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/api/results",
             about: "The final results, when all files of the run are written.",
-            answers: &[Returns(
+            responses: &[Returns(
                 200,
                 JSON,
                 "`status`: `running`, `complete`, `cancelled`, or `incomplete` if the run failed without results; \
                  `results`: null until then",
             )],
-            handler: Read(|asked| Answer::json(&views::results(&asked.hub.state().live))),
+            handler: Read(|asked| ApiResponse::json(&views::results(&asked.hub.state().live))),
         },
         Route {
             method: Get,
             path: "/api/results/list",
             about: "The files of the run, when it is over.",
-            answers: &[Returns(
+            responses: &[Returns(
                 200,
                 JSON,
                 "`files`: `name` and `size` of each file, including those in folders; `ready`, `processing`, `partial`, \
@@ -42,7 +42,7 @@ pub(super) const GROUP: Group = Group {
             method: Get,
             path: "/api/results/files/{path}",
             about: "One of these files. Symbolic links are not followed.",
-            answers: &[
+            responses: &[
                 Returns(
                     200,
                     "application/octet-stream",
@@ -56,7 +56,7 @@ pub(super) const GROUP: Group = Group {
     ],
 };
 
-fn list(asked: &Asked<'_>) -> Answer {
+fn list(asked: &Asked<'_>) -> ApiResponse {
     let (ready, is_processing, is_partial, failed) = {
         let live = &asked.hub.state().live;
         let done = live.outcome.as_ref().filter(|outcome| outcome.results.is_some());
@@ -66,7 +66,7 @@ fn list(asked: &Asked<'_>) -> Answer {
     };
     let listed = if ready { files::list(&asked.hub.directory) } else { Vec::new() };
     let listed: Vec<Value> = listed.iter().map(|file| json!({ "name": file.name, "size": file.size })).collect();
-    Answer::json(&json!({
+    ApiResponse::json(&json!({
         "files": listed,
         "ready": ready,
         "processing": is_processing,
@@ -75,16 +75,16 @@ fn list(asked: &Asked<'_>) -> Answer {
     }))
 }
 
-fn file(asked: &Asked<'_>) -> Answer {
+fn file(asked: &Asked<'_>) -> ApiResponse {
     let missing = || {
         let words = format!("Result file not found: {}", asked.rest.escape_debug());
-        Answer::refusal(StatusCode::NOT_FOUND, words)
+        ApiResponse::refusal(StatusCode::NOT_FOUND, words)
     };
     let is_ready = asked.hub.state().live.outcome.as_ref().is_some_and(|outcome| outcome.results.is_some());
     match files::open_below(&asked.hub.directory, asked.rest) {
         Err(Unavailable::Escapes) => {
             let words = format!("no path of a result file: {}", asked.rest.escape_debug());
-            Answer::refusal(StatusCode::BAD_REQUEST, words)
+            ApiResponse::refusal(StatusCode::BAD_REQUEST, words)
         }
         Err(Unavailable::Missing) => missing(),
         Ok(_) if !is_ready => missing(),
@@ -92,7 +92,7 @@ fn file(asked: &Asked<'_>) -> Answer {
             let name = asked.rest.rsplit('/').next().unwrap_or_default();
             let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
             let saved: String = name.chars().map(plain).collect();
-            Answer::file(files::content_type(name), file, size)
+            ApiResponse::file(files::content_type(name), file, size)
                 .with(header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{saved}\""))
                 .with(HeaderName::from_static("x-filename"), &saved)
         }

@@ -1,6 +1,6 @@
 //! The WebSocket.
 
-use super::super::answer::JSON;
+use super::super::response::JSON;
 use super::Handler::Socket;
 use super::Method::Get;
 use super::{Group, Returns, Route};
@@ -11,7 +11,7 @@ pub(super) const GROUP: Group = Group {
         method: Get,
         path: "/ws",
         about: "A WebSocket. It pushes the kinds of messages that the client subscribes to.",
-        answers: &[
+        responses: &[
             Returns(101, "", "messages as JSON text, listed below"),
             Returns(400, JSON, "`Sec-WebSocket-Key` is missing or wrong"),
             Returns(403, JSON, "the request comes from a page of another origin"),

@@ -1,9 +1,9 @@
 //! Slow clients, and clients that use all connections: over real sockets, with limits short enough for tests.
 
 use super::super::about::About;
+use super::super::final_results::FinalResults;
 use super::super::guard::Guard;
 use super::super::hub::Settings;
-use super::super::outcome::Outcome;
 use super::*;
 use aiperf_types::{LogLevel, Message, RunEvent, WallNs};
 use proptest::prelude::*;
@@ -67,14 +67,14 @@ impl Serving {
     }
 
     /// Whether one more client is served.
-    fn answers(&self) -> bool {
+    fn is_up(&self) -> bool {
         rest(&mut self.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).ends_with("ok")
     }
 
     /// Waits until one more client is served.
     fn has_room(&self) {
         let began = Instant::now();
-        while !self.answers() {
+        while !self.is_up() {
             assert!(began.elapsed() < HANGS, "no connection became free");
             std::thread::yield_now();
         }
@@ -84,7 +84,7 @@ impl Serving {
     fn large_file(&self) {
         let file = std::fs::File::create(self.directory.path().join("large.jsonl")).unwrap();
         file.set_len(LARGE).unwrap();
-        self.hub.finished(Outcome { results: Some(Value::Null), ..Outcome::default() });
+        self.hub.finished(FinalResults { results: Some(Value::Null), ..FinalResults::default() });
         self.hub.end();
     }
 
@@ -135,7 +135,7 @@ fn a_request_that_never_ends_is_closed() {
         assert!(began.elapsed() < HANGS, "the connection is still open");
         std::thread::sleep(SHORT / 20);
     }
-    assert!(serving.answers());
+    assert!(serving.is_up());
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_request_that_is_too_long_is_refused_and_closed() {
     let body =
         format!("POST /api/shutdown HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", LONGEST_BODY + 1);
     assert!(rest(&mut serving.send(&body)).starts_with("HTTP/1.1 413 "));
-    assert!(serving.answers());
+    assert!(serving.is_up());
 }
 
 #[test]
@@ -259,8 +259,8 @@ proptest! {
         let method: Method = method.parse().unwrap();
         let head = Head { method: &method, path: &path, authority: None, fields: &fields };
         let own = fields.get(header::HOST).is_some_and(|host| host.as_bytes().starts_with(b"localhost"));
-        let status = match answer(&head, IpAddr::V4(Ipv4Addr::LOCALHOST), &hub) {
-            Ok(Reply::Answer(answer) | Reply::Upgrade(answer)) | Err(answer) => answer.into_response(None).status(),
+        let status = match handle(&head, IpAddr::V4(Ipv4Addr::LOCALHOST), &hub) {
+            Ok(Reply::Response(response) | Reply::Upgrade(response)) | Err(response) => response.into_response(None).status(),
         };
         prop_assert!(own || status == StatusCode::MISDIRECTED_REQUEST, "{status}");
         prop_assert!(!status.is_server_error() || status == StatusCode::SERVICE_UNAVAILABLE, "{status}");

@@ -77,15 +77,15 @@ impl Account {
                 }
                 account.given_up += u64::from(dispatch.cancel_after.is_some());
             }
-            RehearsalKind::FirstContent(answered) => self.of(answered.phase).awaiting_first_content.fall(),
-            RehearsalKind::Returned(answered, _) => {
-                let account = self.of(answered.phase);
+            RehearsalKind::FirstContent(request) => self.of(request.phase).awaiting_first_content.fall(),
+            RehearsalKind::Returned(request, _) => {
+                let account = self.of(request.phase);
                 account.in_flight.fall();
                 // A request that is cut off before its first content stops waiting too.
-                if !answered.has_content {
+                if !request.has_content {
                     account.awaiting_first_content.fall();
                 }
-                if answered.is_last {
+                if request.is_last {
                     account.sessions.fall();
                 }
             }

@@ -171,8 +171,8 @@ impl Picture {
                 self.stretches.add(phase, at, 0, count);
             }
             RehearsalKind::FirstContent(_) => waits(false),
-            RehearsalKind::Returned(answered, _) => {
-                if !answered.has_content {
+            RehearsalKind::Returned(request, _) => {
+                if !request.has_content {
                     waits(false);
                 }
                 self.in_flight.change(column, false);

@@ -35,7 +35,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let tests = [
         test(command::every_address_of_a_command_becomes_that_of_the_server),
         test(server::a_server_fails_as_the_record_of_the_error_has_it),
-        test(server::half_of_an_answer_keeps_its_framing_or_gets_the_recorded_one),
+        test(server::half_of_a_response_keeps_its_framing_or_gets_the_recorded_one),
         test(tables::cells_are_numbers_with_as_many_decimals_as_they_have),
     ];
     cases.trials().into_iter().chain(tests).collect()

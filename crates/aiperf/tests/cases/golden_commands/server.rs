@@ -56,9 +56,9 @@ enum Fault {
     Refused,
     /// It answers with the status and the text of the error.
     Status(u64),
-    /// It cuts its answer within a chunked body.
+    /// It cuts its response within a chunked body.
     CutChunks,
-    /// It cuts its answer within a body of known length.
+    /// It cuts its response within a body of known length.
     CutLength,
     /// It reports an error inside a stream.
     Event,
@@ -66,7 +66,7 @@ enum Fault {
     Empty,
     /// It never answers.
     Silence,
-    /// It ends the connection without an answer.
+    /// It ends the connection without a response.
     Disconnect,
 }
 
@@ -129,7 +129,7 @@ fn front(behind: String, outcomes: Vec<Option<Value>>) -> String {
             std::thread::spawn(move || {
                 let (behind, outcomes, next) = &*shared;
                 let _ =
-                    answer(stream, || outcomes[next.fetch_add(1, Ordering::Relaxed) % outcomes.len()].as_ref(), behind);
+                    reply(stream, || outcomes[next.fetch_add(1, Ordering::Relaxed) % outcomes.len()].as_ref(), behind);
             });
         }
     });
@@ -137,7 +137,7 @@ fn front(behind: String, outcomes: Vec<Option<Value>>) -> String {
 }
 
 /// One request a connection.
-fn answer<'a>(mut stream: TcpStream, outcome: impl FnOnce() -> Option<&'a Value>, behind: &str) -> std::io::Result<()> {
+fn reply<'a>(mut stream: TcpStream, outcome: impl FnOnce() -> Option<&'a Value>, behind: &str) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let (mut head, mut line) = (String::new(), String::new());
     while reader.read_line(&mut line)? > 2 {
@@ -175,9 +175,9 @@ fn fail(stream: &mut TcpStream, error: &Value, behind: &str, asked: &[u8]) -> st
         Fault::CutChunks | Fault::CutLength => {
             let mut server = TcpStream::connect(behind)?;
             server.write_all(asked)?;
-            let mut answer = Vec::new();
-            server.read_to_end(&mut answer)?;
-            stream.write_all(&cut(&answer, Fault::of(error)))
+            let mut reply = Vec::new();
+            server.read_to_end(&mut reply)?;
+            stream.write_all(&cut(&reply, Fault::of(error)))
         }
         Fault::Event => {
             let text = text.rsplit(": ").next().unwrap_or_default();
@@ -199,10 +199,10 @@ fn fail(stream: &mut TcpStream, error: &Value, behind: &str, asked: &[u8]) -> st
     }
 }
 
-/// The first half of an answer, framed as its record has it.
-fn cut(answer: &[u8], fault: Fault) -> Vec<u8> {
-    let head = answer.windows(4).position(|window| window == b"\r\n\r\n").map_or(answer.len(), |at| at + 4);
-    let (head, body) = answer.split_at(head);
+/// The first half of a response, framed as its record has it.
+fn cut(reply: &[u8], fault: Fault) -> Vec<u8> {
+    let head = reply.windows(4).position(|window| window == b"\r\n\r\n").map_or(reply.len(), |at| at + 4);
+    let (head, body) = reply.split_at(head);
     let text = String::from_utf8_lossy(head).to_lowercase();
     let half = &body[..body.len() / 2];
     if text.contains("transfer-encoding: chunked") == (fault == Fault::CutChunks) {
@@ -229,7 +229,7 @@ pub(crate) fn a_server_fails_as_the_record_of_the_error_has_it() {
     assert_eq!(of(json!({"type": "ClientConnectorError", "cause_chain": chain})), Fault::Refused);
 }
 
-pub(crate) fn half_of_an_answer_keeps_its_framing_or_gets_the_recorded_one() {
+pub(crate) fn half_of_a_response_keeps_its_framing_or_gets_the_recorded_one() {
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n";
     let written = String::from_utf8(cut(chunked, Fault::CutChunks)).unwrap();
     assert_eq!(written, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd");

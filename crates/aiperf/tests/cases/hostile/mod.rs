@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use table::{Outcome, Row, Tls};
+use table::{ExpectedOutcome, Row, Tls};
 
 /// A run that lasts longer hangs. Beside a build, the longest rows take more than a minute.
 const HANGS: Duration = Duration::from_secs(600);
@@ -54,13 +54,13 @@ fn check(row: &'static Row) -> Result<(), String> {
     let expect = |what: &str, is: bool| if is { Ok(()) } else { Err(format!("{what}\n{lines}")) };
     expect("records", records.len() == row.requests)?;
     match row.outcome {
-        Outcome::Answered => {
+        ExpectedOutcome::Answered => {
             expect(&format!("exit code {code:?} where all should be answered"), code == Some(0))?;
             expect("errors", records.iter().all(|record| record["error"].is_null()))?;
             let has_head = |record: &Value| record["metadata"]["request_ack_ns"].is_u64();
             expect("the instant of the head", records.iter().all(has_head))?;
         }
-        Outcome::Fails(kinds) => {
+        ExpectedOutcome::Fails(kinds) => {
             expect(&format!("exit code {code:?} where all should fail"), code == Some(1))?;
             let kind = |record: &Value| record["error"]["type"].as_str().unwrap_or("none").to_owned();
             expect(kinds, records.iter().all(|record| kinds.split('|').any(|wanted| kind(record) == wanted)))?;

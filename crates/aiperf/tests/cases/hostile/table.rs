@@ -41,7 +41,7 @@ pub(crate) enum Tls {
 
 /// What must come of all requests of a run.
 #[derive(Clone, Copy)]
-pub(crate) enum Outcome {
+pub(crate) enum ExpectedOutcome {
     /// No error, exit code 0.
     Answered,
     /// An error of this type (or one of these, with `|` between them, where the kernel decides), exit code 1.
@@ -59,7 +59,7 @@ pub(crate) struct Row {
     pub(crate) connections: &'static [Script],
     pub(crate) args: &'static [&'static str],
     pub(crate) requests: usize,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: ExpectedOutcome,
     /// The code of every error.
     pub(crate) code: Option<u16>,
     /// Part of every error's message.
@@ -73,7 +73,7 @@ pub(crate) struct Row {
 }
 
 /// Two requests for a stream.
-pub(crate) const fn stream(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
+pub(crate) const fn stream(name: &'static str, connections: &'static [Script], outcome: ExpectedOutcome) -> Row {
     Row {
         name,
         tls: Tls::None,
@@ -90,17 +90,17 @@ pub(crate) const fn stream(name: &'static str, connections: &'static [Script], o
 }
 
 /// Two requests for a whole body.
-pub(crate) const fn whole(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
+pub(crate) const fn whole(name: &'static str, connections: &'static [Script], outcome: ExpectedOutcome) -> Row {
     Row { args: &[], ..stream(name, connections, outcome) }
 }
 
 /// Two requests over HTTP/2.
-pub(crate) const fn http2(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
+pub(crate) const fn http2(name: &'static str, connections: &'static [Script], outcome: ExpectedOutcome) -> Row {
     Row { args: &["--transport", "http2", "--request-timeout-seconds", "5"], ..stream(name, connections, outcome) }
 }
 
 /// Two requests over TLS, which the server does not speak.
-pub(crate) const fn tls(name: &'static str, connections: &'static [Script], outcome: Outcome) -> Row {
+pub(crate) const fn tls(name: &'static str, connections: &'static [Script], outcome: ExpectedOutcome) -> Row {
     Row { tls: Tls::Unspoken, args: &["--request-timeout-seconds", "5"], ..stream(name, connections, outcome) }
 }
 
@@ -138,11 +138,11 @@ impl Row {
     }
 }
 
-/// A body with an answer of two words.
+/// A body with a response of two words.
 pub(crate) const CHAT: &str = "{\"object\":\"chat.completion\",\
      \"choices\":[{\"message\":{\"content\":\"hello there\"}}],\
      \"usage\":{\"prompt_tokens\":8,\"completion_tokens\":2}}";
-/// An event with a word of an answer.
+/// An event with a word of a response.
 pub(crate) const WORD: &str = "data: {\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n";
 pub(crate) const DONE: &str = "data: [DONE]\n\n";
 pub(crate) const STREAM_HEAD: &str =

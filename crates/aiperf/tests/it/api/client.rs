@@ -11,13 +11,13 @@ pub(crate) struct Client {
 }
 
 /// The response to a request.
-pub(crate) struct Answered {
+pub(crate) struct ApiResponse {
     pub(crate) status: u16,
     head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answered {
+impl ApiResponse {
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
@@ -47,12 +47,12 @@ impl Client {
         stream
     }
 
-    pub(crate) fn get(&self, path: &str) -> Answered {
+    pub(crate) fn get(&self, path: &str) -> ApiResponse {
         self.ask("GET", path, &[])
     }
 
     /// A request with these header fields.
-    pub(crate) fn ask(&self, method: &str, path: &str, fields: &[(&str, &str)]) -> Answered {
+    pub(crate) fn ask(&self, method: &str, path: &str, fields: &[(&str, &str)]) -> ApiResponse {
         let host = format!("localhost:{}", self.port);
         let has_host = fields.iter().any(|(name, _)| *name == "Host");
         let host = [("Host", host.as_str())].into_iter().filter(|_| !has_host);
@@ -63,7 +63,7 @@ impl Client {
     }
 
     /// Sends any bytes; returns the response, if it is one.
-    pub(crate) fn send(&self, bytes: &[u8]) -> Option<Answered> {
+    pub(crate) fn send(&self, bytes: &[u8]) -> Option<ApiResponse> {
         let mut stream = self.connect();
         // The server may have closed the connection already.
         let _ = stream.write_all(bytes);
@@ -75,7 +75,7 @@ impl Client {
         let status = head.split(' ').nth(1)?.parse().ok()?;
         let body = all[end + 4..].to_vec();
         let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
-        Some(Answered { status, head, body: if is_chunked { unchunked(&body) } else { body } })
+        Some(ApiResponse { status, head, body: if is_chunked { unchunked(&body) } else { body } })
     }
 }
 
@@ -123,18 +123,18 @@ impl Socket {
             client.port
         );
         stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        while !answer.ends_with(b"\r\n\r\n") {
+        let mut reply = Vec::new();
+        while !reply.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
             stream.read_exact(&mut byte).unwrap();
-            answer.push(byte[0]);
+            reply.push(byte[0]);
         }
-        let answer = String::from_utf8(answer).unwrap();
-        let status: u16 = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let reply = String::from_utf8(reply).unwrap();
+        let status: u16 = reply.split(' ').nth(1).unwrap().parse().unwrap();
         if status != 101 {
             return Err(status);
         }
-        assert!(answer.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{answer}");
+        assert!(reply.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{reply}");
         Ok(Self { stream })
     }
 

@@ -2,15 +2,15 @@
 //!
 //! # Layout
 //! - [`client`]: requests and WebSockets byte by byte; [`bench`] is that of the tests of whole runs
-//! - [`answers`]: responses during a run and after it
+//! - [`responses`]: responses during a run and after it
 //! - [`stream`]: messages to WebSocket clients
 //! - [`hostile`]: requests that must get nothing
 //! - [`listening`]: ports, and when the API ends
 
-mod answers;
 mod client;
 mod hostile;
 mod listening;
+mod responses;
 mod stream;
 
 use crate::bench::{Bench, Running, quick, serve};

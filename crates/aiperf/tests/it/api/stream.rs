@@ -87,9 +87,9 @@ fn clients_get_what_they_subscribe_to_and_their_errors() {
         (r#"{"type":"subscribe","message_types":"*"}"#, "message_types must be a list of strings"),
     ] {
         socket.send_text(sent);
-        let answer = socket.text();
-        assert_eq!(answer["type"], "error");
-        assert!(answer["message"].as_str().unwrap().starts_with(wrong), "{answer}");
+        let reply = socket.text();
+        assert_eq!(reply["type"], "error");
+        assert!(reply["message"].as_str().unwrap().starts_with(wrong), "{reply}");
     }
     socket.frame(0x82, b"bytes");
     assert_eq!(socket.text()["type"], "error");

@@ -42,9 +42,9 @@ fn later_turns_contain_earlier_responses_whenever_bodies_are_encoded() {
     let turns = ["--session-turns-mean", "3", "--session-turns-stddev", "1"];
     let (all, none) = (prepared("1073741824", &turns), prepared("0", &turns));
     assert_eq!(all.bodies(), none.bodies());
-    let has_answer =
+    let has_response =
         |body: &&Value| body["messages"].as_array().unwrap().iter().any(|message| message["content"] == "yes");
-    assert!(all.bodies().iter().any(has_answer));
+    assert!(all.bodies().iter().any(has_response));
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn every_public_dataset_is_sent_and_results_name_its_source() {
 }
 
 #[test]
-fn conversations_of_several_turns_carry_their_history_and_ask_for_the_length_of_the_recorded_answer() {
+fn conversations_of_several_turns_carry_their_history_and_ask_for_the_length_of_the_recorded_response() {
     let fixture = Fixture::of_all();
     let recorded = fixture.run(&["--public-dataset", "sharegpt", "--num-conversations", "1"], &[]).good();
     let bodies = recorded.bodies();

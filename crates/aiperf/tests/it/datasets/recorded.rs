@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
 /// A response that every endpoint type with chat completion responses can parse.
-const ANSWER: &str = r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
+const RESPONSE: &str = r#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes"}}]}"#;
 
 /// A finished run, and the requests that the server received, in order.
 pub(crate) struct Recorded {
@@ -31,12 +31,12 @@ pub(crate) fn chat_as(configure: impl FnOnce(Bench) -> Bench) -> Recorded {
 
 /// The same, without a model and a tokenizer.
 pub(crate) fn chat_counted(configure: impl FnOnce(Bench) -> Bench) -> Recorded {
-    answered(ANSWER, configure)
+    answered(RESPONSE, configure)
 }
 
 /// The same, with a server that always returns this response.
-pub(crate) fn answered(answer: &'static str, configure: impl FnOnce(Bench) -> Bench) -> Recorded {
-    serving(answer, |address| {
+pub(crate) fn answered(reply: &'static str, configure: impl FnOnce(Bench) -> Bench) -> Recorded {
+    serving(reply, |address| {
         let bench = Bench::bare().with(&["--url", address, "--concurrency", "1"]).with(&[
             "--ui",
             "none",
@@ -49,16 +49,16 @@ pub(crate) fn answered(answer: &'static str, configure: impl FnOnce(Bench) -> Be
 
 /// The same, with all settings by the caller, including the address of the server.
 pub(crate) fn recording(configure: impl FnOnce(&str) -> Bench) -> Recorded {
-    serving(ANSWER, configure)
+    serving(RESPONSE, configure)
 }
 
-fn serving(answer: &'static str, configure: impl FnOnce(&str) -> Bench) -> Recorded {
+fn serving(reply: &'static str, configure: impl FnOnce(&str) -> Bench) -> Recorded {
     let received = Arc::new(Mutex::new(Vec::new()));
     let kept = received.clone();
     let address = answering(move |_, head, body| {
         let body = serde_json::from_str(body).unwrap_or_else(|_| Value::String(body.to_owned()));
         kept.lock().unwrap().push(Request { head: head.to_owned(), body });
-        response("200 OK", "application/json", answer)
+        response("200 OK", "application/json", reply)
     });
     let run = configure(&address).run();
     let requests = std::mem::take(&mut *received.lock().unwrap());

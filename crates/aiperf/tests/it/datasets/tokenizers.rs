@@ -90,7 +90,7 @@ fn a_folder_and_the_file_in_it_are_the_same_tokenizer() {
 }
 
 #[test]
-fn answers_that_the_tokenizer_cannot_count_keep_their_times_and_cost_no_other_record() {
+fn responses_that_the_tokenizer_cannot_count_keep_their_times_and_cost_no_other_record() {
     let url = answering(|number, _, _| {
         let text = ["a", "Zed", "a a", "b"][number % 4];
         let choice = serde_json::json!({ "index": 0, "message": { "role": "assistant", "content": text } });

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
 /// A response of a server of an endpoint type.
-fn answer(kind: &str) -> &'static str {
+fn reply_of(kind: &str) -> &'static str {
     match kind {
         "messages" => r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"yes"}]}"#,
         _ => r#"{"object":"chat.completion","choices":[{"message":{"content":"yes"}}]}"#,
@@ -16,10 +16,10 @@ fn answer(kind: &str) -> &'static str {
 /// Heads and bodies of the requests of a run with these lines as its file, in order.
 fn seen(kind: &str, lines: &str, args: &[&str], env: &[(&str, &str)]) -> Vec<(String, String)> {
     let seen = Arc::new(Mutex::new(Vec::new()));
-    let (kept, answer) = (seen.clone(), answer(kind));
+    let (kept, reply) = (seen.clone(), reply_of(kind));
     let address = answering(move |_, head, body| {
         kept.lock().unwrap().push((head.to_owned(), body.to_owned()));
-        response("200 OK", "application/json", answer)
+        response("200 OK", "application/json", reply)
     });
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("lines.jsonl");

@@ -3,17 +3,17 @@
 //! # Layout
 //! - [`logged`]: a server that logs its requests
 //! - [`rows`]: the endpoint types and their requests; [`bench`] is that of the tests of whole runs
-//! - [`answers`]: parsed responses, streamed and not
+//! - [`responses`]: parsed responses, streamed and not
 //! - [`failures`]: responses that fail, and requests that are cancelled
 //! - [`bodies`]: requests as servers receive them: forms, templates, headers, raw bodies
 //! - [`videos`]: jobs that are polled until they are done
 //! - [`refused`]: bad input, before anything is sent
 //! - [`examples`]: the examples of the documentation
 
-mod answers;
 mod bodies;
 mod examples;
 mod failures;
 mod refused;
+mod responses;
 mod rows;
 mod videos;

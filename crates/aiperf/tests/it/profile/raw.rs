@@ -130,7 +130,7 @@ fn sessions_that_are_parsed_during_the_run_have_all_their_turns() {
 #[test]
 fn failed_requests_keep_the_received_part() {
     let chunk = r#"{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}"#;
-    let answer = move |number: usize, _: &str, _: &str| match number % 4 {
+    let respond = move |number: usize, _: &str, _: &str| match number % 4 {
         0 => response("500 Internal Server Error", "application/json", "{\"error\":\"busy\"}"),
         1 => response("200 OK", "text/event-stream", &format!(": hello\n\ndata: {chunk}\n\ndata: [DONE]\n\n")),
         // Cut off within its second message.
@@ -140,7 +140,7 @@ fn failed_requests_keep_the_received_part() {
         }
         _ => String::new(),
     };
-    let run = Bench::of(&format!("http://{}", answering(answer)))
+    let run = Bench::of(&format!("http://{}", answering(respond)))
         .with(&["--streaming", "--request-count", "4", "--concurrency", "1"])
         .with(EVERYTHING)
         .run();

@@ -34,7 +34,7 @@ pub(crate) struct Export {
 }
 
 #[derive(Default)]
-struct Kept {
+struct ReceivedExports {
     calls: usize,
     taken: Vec<Arc<Export>>,
 }
@@ -42,7 +42,7 @@ struct Kept {
 /// The receiver, which listens until the test is over.
 pub(crate) struct Receiver {
     pub(crate) address: String,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<ReceivedExports>>,
 }
 
 impl Receiver {
@@ -56,15 +56,15 @@ impl Receiver {
         reply: impl Fn(usize) -> Reply + Send + Sync + 'static,
     ) -> Self {
         let address = listener.local_addr().unwrap().to_string();
-        let kept: Arc<Mutex<Kept>> = Arc::default();
+        let kept: Arc<Mutex<ReceivedExports>> = Arc::default();
         let (keeping, reply) = (kept.clone(), Arc::new(reply));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (kept, reply, tls) = (keeping.clone(), reply.clone(), tls.clone());
                 std::thread::spawn(move || match tls {
-                    None => answer(stream, &kept, &*reply),
+                    None => respond(stream, &kept, &*reply),
                     Some(config) => {
-                        answer(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), &kept, &*reply);
+                        respond(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), &kept, &*reply);
                     }
                 });
             }
@@ -86,7 +86,7 @@ impl Receiver {
     }
 }
 
-fn answer(stream: impl Read + Write, kept: &Mutex<Kept>, reply: &dyn Fn(usize) -> Reply) {
+fn respond(stream: impl Read + Write, kept: &Mutex<ReceivedExports>, reply: &dyn Fn(usize) -> Reply) {
     let mut reader = BufReader::new(stream);
     let (mut head, mut line) = (String::new(), String::new());
     while reader.read_line(&mut line).is_ok_and(|read| read > 2) {

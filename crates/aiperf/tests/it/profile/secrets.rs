@@ -92,12 +92,12 @@ fn raw_files_contain_no_secret() {
             "choices": [{"index": 0, "delta": {"content": asked}}],
             "key": "sk-live-1234567",
         });
-        let answer = match number % 3 {
+        let reply = match number % 3 {
             0 => response("200 OK", "text/event-stream", &format!(": sk-live-1234567\n\ndata: {chunk}\n\n")),
             1 => response("200 OK", "application/json", &chunk.to_string().replace("delta", "message")),
             _ => response("200 OK", "image/png", &asked),
         };
-        answer.replacen("\r\n", "\r\nSet-Cookie: a=hdr-secret-77\r\nX-Echo: sk-live-1234567\r\n", 1)
+        reply.replacen("\r\n", "\r\nSet-Cookie: a=hdr-secret-77\r\nX-Echo: sk-live-1234567\r\n", 1)
     };
     let address = answering(echoed);
     let url = format!("http://somebody:p%40ss-word-99@{address}/?X-Amz-Security-Token=amz%2Bsecret%2F42");
@@ -267,14 +267,14 @@ const ROWS_WITH_SECRETS: &[(&str, &str)] = &[
 fn secrets_of_every_row_and_turn_are_hidden_in_every_response() {
     let echo = |number: usize, _: &str, _: &str| {
         let text = (1..=5).fold("tokens".to_owned(), |text, secret| format!("{text} row-secret-{secret}"));
-        let answer = serde_json::json!({
+        let reply = serde_json::json!({
             "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
         });
         match number % 3 {
             1 => {
                 response("401 Unauthorized", "application/json", &format!(r#"{{"error":{{"message":"bad {text}"}}}}"#))
             }
-            _ => response("200 OK", "application/json", &answer.to_string()),
+            _ => response("200 OK", "application/json", &reply.to_string()),
         }
     };
     for (format, rows) in ROWS_WITH_SECRETS {

@@ -17,14 +17,14 @@ fn with_faults(faults: &[&str]) -> SimConfig {
     SimConfig { metrics_faults: faults.iter().map(|fault| fault.parse().unwrap()).collect(), ..quick() }
 }
 
-const ANSWER: &str =
+const RESPONSE: &str =
     r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}"#;
 
 /// A server that answers every chat request, and returns a page for requests that begin like this.
 fn chatting(begin: &'static str, kind: &'static str, page: &'static str) -> String {
     answering(move |_, head, _| match head.starts_with(begin) {
         true => response("200 OK", kind, page),
-        false => response("200 OK", "application/json", ANSWER),
+        false => response("200 OK", "application/json", RESPONSE),
     })
 }
 
@@ -118,18 +118,18 @@ fn two_profiling_phases_count_together_and_separately() {
 }
 
 /// A server that restarts before its last response but one: its counters start at zero again.
-fn restarting(answers: usize) -> String {
-    let answered = AtomicUsize::new(0);
+fn restarting(responses: usize) -> String {
+    let returned = AtomicUsize::new(0);
     answering(move |_, head, _| {
         if head.starts_with("GET") {
-            let answered = answered.load(SeqCst);
-            let since_start = if answered < answers - 1 { answered } else { answered + 1 - answers };
+            let returned = returned.load(SeqCst);
+            let since_start = if returned < responses - 1 { returned } else { returned + 1 - responses };
             let page = format!("# TYPE served counter\nserved_total {since_start}\n");
             return response("200 OK", "text/plain; version=0.0.4", &page);
         }
-        answered.fetch_add(1, SeqCst);
+        returned.fetch_add(1, SeqCst);
         std::thread::sleep(Duration::from_millis(20));
-        response("200 OK", "application/json", ANSWER)
+        response("200 OK", "application/json", RESPONSE)
     })
 }
 

@@ -1,8 +1,8 @@
 //! Addresses of servers, and a server that does not read.
 
 use crate::bench::{Bench, quick};
-use crate::wire::answers::check_phases;
 use crate::wire::kinds::{HTTP1, KINDS, Server, error_types, run, value};
+use crate::wire::responses::check_phases;
 use aiperf_sim::SimConfig;
 use nix::sys::socket::{setsockopt, sockopt};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - [`kinds`]: the kinds of connections, and a server for each; [`bench`] is that of the tests of whole runs
-//! - [`answers`]: responses, and the length of their phases
+//! - [`responses`]: responses, and the length of their phases
 //! - [`failures`]: failed responses and closed connections among others
 //! - [`cancellation`]: requests that are cancelled, by plan or by a signal
 //! - [`reuse`]: connections and TLS sessions that are reused
@@ -10,7 +10,6 @@
 //! - [`addresses`]: addresses of servers
 
 mod addresses;
-mod answers;
 mod cancellation;
 mod certificates;
 mod encodings;
@@ -18,4 +17,5 @@ mod failures;
 mod kinds;
 mod proxies;
 mod redirects;
+mod responses;
 mod reuse;

@@ -1,8 +1,8 @@
 //! Forward proxies: absolute URLs for plain HTTP, tunnels for TLS, and credentials that only the proxy gets.
 
 use crate::bench::{Run, quick};
-use crate::wire::answers::check_phases;
 use crate::wire::kinds::{HTTP1, HTTP2, KINDS, Server, run};
+use crate::wire::responses::check_phases;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Redirects: followed with the method kept, up to a limit.
 
 use crate::bench::{answering, avg, quick, response};
-use crate::wire::answers::check_phases;
 use crate::wire::kinds::{HTTP1, KINDS, Server, error_types, over_every_kind, run};
+use crate::wire::responses::check_phases;
 use aiperf_sim::SimConfig;
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
@@ -58,8 +58,8 @@ fn another_server_gets_the_request_but_not_the_key() {
     let kept = heads.clone();
     let other = answering(move |_, head, body| {
         kept.lock().unwrap().push((head.to_owned(), body.to_owned()));
-        let answer = r#"{"object":"chat.completion","choices":[{"message":{"content":"hello there"}}]}"#;
-        response("200 OK", "application/json", answer)
+        let reply = r#"{"object":"chat.completion","choices":[{"message":{"content":"hello there"}}]}"#;
+        response("200 OK", "application/json", reply)
     });
     let server = Server::start(HTTP1, redirecting(&format!("redirect:307,http://{other}=1")));
     let run = run(server.bench().with(&["--request-count", "2", "--api-key", "sk-redirected-77"]));

@@ -1,6 +1,6 @@
 //! Lets the server rest between two runs.
 
-use crate::runs::ran::Ran;
+use crate::runs::completed_run::CompletedRun;
 use crate::runs::strategy::{Next, Strategy};
 use aiperf_plan::{Order, Point, RunId};
 use aiperf_types::Nanos;
@@ -30,7 +30,7 @@ impl Cooldown {
 }
 
 impl Strategy for Cooldown {
-    fn next(&mut self, done: &[Ran]) -> Next {
+    fn next(&mut self, done: &[CompletedRun]) -> Next {
         if let Some(point) = self.held.take() {
             return Next::Run(point);
         }

@@ -1,6 +1,6 @@
 //! Listed cells, each once, in order: the points of a grid, scenarios, drawn points, or the only cell.
 
-use crate::runs::ran::Ran;
+use crate::runs::completed_run::CompletedRun;
 use crate::runs::strategy::{Next, Strategy};
 use aiperf_plan::{CampaignPlan, Point, RunId};
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ pub(super) fn of(plan: &CampaignPlan) -> Option<Box<dyn Strategy>> {
 }
 
 impl Strategy for Grid {
-    fn next(&mut self, _: &[Ran]) -> Next {
+    fn next(&mut self, _: &[CompletedRun]) -> Next {
         let Some(values) = self.cells.get(self.given) else { return Next::End };
         let run = RunId { cell: self.given, trial: 0 };
         self.given += 1;

@@ -2,8 +2,8 @@
 
 use super::{Cooldown, Grid, Trials};
 use crate::aggregate::{RunMetric, RunOutcome};
+use crate::runs::completed_run::CompletedRun;
 use crate::runs::convergence::has_shown_enough;
-use crate::runs::ran::Ran;
 use crate::runs::strategy::{Next, Strategy};
 use aiperf_plan::{self as plan, CampaignPlan, Cell, Convergence, ConvergenceMode, Order, RunId};
 use aiperf_types::{Nanos, Stats};
@@ -40,16 +40,16 @@ fn strategy(order: Order, cells: usize, trials: plan::Trials) -> Cooldown {
 }
 
 /// A run with this value of the watched metric.
-fn ran(run: RunId, value: f64) -> Ran {
+fn ran(run: RunId, value: f64) -> CompletedRun {
     let stats = Stats { avg: Some(value), ..Stats::default() };
     let metric = RunMetric { tag: "m".to_owned(), unit: "ms".to_owned(), stats };
     let outcome = RunOutcome::new("run", Ok(vec![metric]));
     let cell = Cell { index: run.cell, ..CELL.clone() };
-    Ran { run, cell: Arc::new(cell), outcome, records: None, is_earlier: false, ends_all: false }
+    CompletedRun { run, cell: Arc::new(cell), outcome, records: None, is_earlier: false, ends_all: false }
 }
 
 /// All steps until the end; every run has a different result.
-fn steps(mut strategy: Cooldown, mut done: Vec<Ran>) -> Vec<String> {
+fn steps(mut strategy: Cooldown, mut done: Vec<CompletedRun>) -> Vec<String> {
     let mut steps = Vec::new();
     loop {
         match strategy.next(&done) {
@@ -77,7 +77,7 @@ fn independent_order_runs_all_trials_of_a_cell_before_the_next() {
 
 #[test]
 fn runs_of_an_earlier_command_are_not_repeated_and_need_no_rest() {
-    let earlier = Ran { is_earlier: true, ..ran(RunId { cell: 0, trial: 0 }, 1.0) };
+    let earlier = CompletedRun { is_earlier: true, ..ran(RunId { cell: 0, trial: 0 }, 1.0) };
     assert_eq!(steps(strategy(Order::Repeated, 3, trials(1)), vec![earlier]), ["1.0", "rest 7", "2.0"]);
 }
 
@@ -125,11 +125,11 @@ proptest! {
         prop_assert_eq!(strategy.most(), Some(cells * count));
         let mut results = results.into_iter().cycle();
         let mut over: BTreeSet<RunId> = BTreeSet::new();
-        let mut done: Vec<Ran> = Vec::new();
+        let mut done: Vec<CompletedRun> = Vec::new();
         for (cell, trial) in before {
             let run = RunId { cell: cell % cells, trial: trial % count };
             if over.insert(run) {
-                done.push(Ran { is_earlier: true, ..ran(run, results.next().unwrap()) });
+                done.push(CompletedRun { is_earlier: true, ..ran(run, results.next().unwrap()) });
             }
         }
         let (mut last, mut rested) = (None::<RunId>, Nanos(0));

@@ -1,7 +1,7 @@
 //! Trials: executes each cell that another strategy chooses several times, until its runs have converged.
 
+use crate::runs::completed_run::CompletedRun;
 use crate::runs::convergence::has_shown_enough;
-use crate::runs::ran::Ran;
 use crate::runs::strategy::{Next, Strategy};
 use aiperf_plan::{self as plan, Order, Point, RunId};
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ impl Trials {
         }
     }
 
-    fn look_at(&mut self, done: &[Ran]) {
+    fn look_at(&mut self, done: &[CompletedRun]) {
         for ran in &done[self.seen..] {
             self.over.insert(ran.run);
             if has_shown_enough(&self.trials, done, ran.run.cell) {
@@ -65,7 +65,7 @@ impl Trials {
 }
 
 impl Strategy for Trials {
-    fn next(&mut self, done: &[Ran]) -> Next {
+    fn next(&mut self, done: &[CompletedRun]) -> Next {
         self.look_at(done);
         loop {
             if let Some(point) = self.open() {

@@ -3,7 +3,7 @@
 use crate::golden_aggregate::recorded::{check_same, metrics};
 use aiperf_campaign::aggregate::{Cell, RunOutcome, RunRecords, SweepRules, SweepRun, collate, confidence, sweep};
 use aiperf_golden::kinds::runs::{COLLATED_FILE, SWEEP_FILE, TRIALS_FILE};
-use aiperf_golden::{Area, GoldenFile, Kind, Tally, has, respelled};
+use aiperf_golden::{Area, GoldenFile, GoldenKind, Tally, has, respelled};
 use aiperf_plan::FileNames;
 use aiperf_report::aggregate::collated_json::collated_json;
 use aiperf_report::aggregate::confidence_csv::confidence_csv;
@@ -56,7 +56,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Runs a check on every golden file of a kind of aggregate.
-fn run(kind: &Kind, has_children: fn(&Aggregate) -> bool, check: fn(&Aggregate)) {
+fn run(kind: &GoldenKind, has_children: fn(&Aggregate) -> bool, check: fn(&Aggregate)) {
     let mut tally = Tally::of(kind);
     for file in kind.whole_files().into_iter().map(Aggregate) {
         // It looks for records under their usual name alone.

@@ -24,12 +24,12 @@ fn files() -> Vec<HubFile> {
     ]
 }
 
-struct Place {
+struct HubSetup {
     folder: TempDir,
     hub: FakeHub,
 }
 
-impl Place {
+impl HubSetup {
     fn new(faults: Faults) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let hub = FakeHub::start(folder.path(), files(), faults);
@@ -71,7 +71,7 @@ fn fetcher(trust: Trust) -> Fetcher {
 
 #[test]
 fn files_land_in_the_cache_as_hugging_face_lays_it_out() {
-    let place = Place::new(Faults::default());
+    let place = HubSetup::new(Faults::default());
     let hub = place.client(&[("HF_TOKEN", "hf_secret")]);
     let small = hub.file(RepoKind::Model, "org/tiny", "main", "tokenizer_config.json").unwrap();
     let big = hub.file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap();
@@ -96,7 +96,7 @@ fn files_land_in_the_cache_as_hugging_face_lays_it_out() {
 
 #[test]
 fn cached_files_are_used_without_a_request_and_offline() {
-    let place = Place::new(Faults::default());
+    let place = HubSetup::new(Faults::default());
     let first = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap();
     let asked = place.hub.requests().len();
     let offline = place.client(&[("HF_HUB_OFFLINE", "1")]);
@@ -111,7 +111,7 @@ fn cached_files_are_used_without_a_request_and_offline() {
 
 #[test]
 fn an_interrupted_download_is_resumed() {
-    let place = Place::new(Faults { cuts: vec![400_000, 100, 300_000], ..Faults::default() });
+    let place = HubSetup::new(Faults { cuts: vec![400_000, 100, 300_000], ..Faults::default() });
     let file = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap();
     assert_eq!(fs::read(file).unwrap(), large());
     let asked = place.hub.elsewhere();
@@ -122,7 +122,7 @@ fn an_interrupted_download_is_resumed() {
 
 #[test]
 fn a_partial_file_of_an_earlier_process_is_resumed() {
-    let place = Place::new(Faults::default());
+    let place = HubSetup::new(Faults::default());
     let blobs = place.cache().join("models--org--tiny/blobs");
     fs::create_dir_all(&blobs).unwrap();
     let name = format!("{}.incomplete", sha256(&large()));
@@ -135,7 +135,7 @@ fn a_partial_file_of_an_earlier_process_is_resumed() {
 
 #[test]
 fn a_file_with_another_hash_is_fetched_once_more_and_then_refused() {
-    let place = Place::new(Faults { is_corrupt: true, ..Faults::default() });
+    let place = HubSetup::new(Faults { is_corrupt: true, ..Faults::default() });
     let wrong = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap_err();
     assert!(matches!(wrong, HubError::Corrupt { .. }) && wrong.to_string().contains("its hash is"), "{wrong}");
     assert_eq!(place.hub.elsewhere().len(), 2);
@@ -150,14 +150,14 @@ fn a_file_with_another_hash_is_fetched_once_more_and_then_refused() {
 
 #[test]
 fn an_expired_url_is_requested_again() {
-    let place = Place::new(Faults { expired: 2, ..Faults::default() });
+    let place = HubSetup::new(Faults { expired: 2, ..Faults::default() });
     let file = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap();
     assert_eq!(fs::read(file).unwrap(), large());
 }
 
 #[test]
 fn several_threads_fetch_a_file_only_once() {
-    let place = Place::new(Faults::default());
+    let place = HubSetup::new(Faults::default());
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap());
@@ -176,12 +176,12 @@ fn refusals_have_a_reason_and_a_fix() {
         (("404 Not Found", "EntryNotFound"), "Missing Tokenizer Files", "no file 'x.json'"),
         (("503 Service Unavailable", ""), "HuggingFace Hub Error", "returned 503"),
     ] {
-        let place = Place::new(Faults { refusal: Some(refusal), ..Faults::default() });
+        let place = HubSetup::new(Faults { refusal: Some(refusal), ..Faults::default() });
         let error = place.client(&[]).file(RepoKind::Model, "org/tiny", "main", "x.json").unwrap_err();
         assert_eq!(error.title(), title, "{refusal:?}");
         assert!(error.to_string().contains(words), "{words}: {error}");
     }
-    let place = Place::new(Faults::default());
+    let place = HubSetup::new(Faults::default());
     let stranger = Hub::new(place.client(&[]).settings().clone(), fetcher(Trust::System));
     let error = stranger.file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap_err();
     assert!(matches!(error, HubError::Network { .. }), "{error}");
@@ -190,7 +190,7 @@ fn refusals_have_a_reason_and_a_fix() {
 #[test]
 fn a_token_that_a_hub_echoes_is_in_no_message() {
     for refusal in [("401 hf_secret_123", "GatedRepo"), ("403 hf_secret_123", ""), ("410 hf_secret_123", "")] {
-        let place = Place::new(Faults { refusal: Some(refusal), ..Faults::default() });
+        let place = HubSetup::new(Faults { refusal: Some(refusal), ..Faults::default() });
         let hub = place.client(&[("HF_TOKEN", "hf_secret_123")]);
         let asked = [
             hub.file(RepoKind::Model, "org/tiny", "main", "x.json").unwrap_err(),
@@ -205,7 +205,7 @@ fn a_token_that_a_hub_echoes_is_in_no_message() {
 
 #[test]
 fn a_short_name_means_the_most_downloaded_model_and_an_ambiguous_one_is_refused() {
-    let place = Place::new(Faults::default());
+    let place = HubSetup::new(Faults::default());
     let hub = place.client(&[]);
     assert_eq!(hub.find_model("org/tiny").unwrap(), "org/tiny");
     assert_eq!(hub.find_model("tiny").unwrap(), "org/tiny");
@@ -215,7 +215,7 @@ fn a_short_name_means_the_most_downloaded_model_and_an_ambiguous_one_is_refused(
 
 #[test]
 fn the_wanted_files_of_a_repository_are_fetched_together() {
-    let place = Place::new(Faults::default());
+    let place = HubSetup::new(Faults::default());
     let hub = place.client(&[]);
     let listed = hub.list(RepoKind::Model, "org/tiny", "main").unwrap();
     assert_eq!((listed.commit.as_str(), listed.files.len()), (COMMIT, 3));
@@ -227,7 +227,7 @@ fn the_wanted_files_of_a_repository_are_fetched_together() {
 
 #[test]
 fn a_url_is_fetched_once_and_resumed_after_an_interruption() {
-    let place = Place::new(Faults { cuts: vec![400_000], ..Faults::default() });
+    let place = HubSetup::new(Faults { cuts: vec![400_000], ..Faults::default() });
     let url = format!("{}/cdn/{}", place.hub.endpoint, sha256(&large()));
     let file = place.folder.path().join("sets/large.bin");
     assert_eq!(place.client(&[]).url(&url, &file).unwrap(), file);
@@ -240,7 +240,7 @@ fn a_url_is_fetched_once_and_resumed_after_an_interruption() {
 
 #[test]
 fn a_url_that_fails_leaves_no_file_and_names_its_path() {
-    let place = Place::new(Faults { refusal: Some(("404 Not Found", "")), ..Faults::default() });
+    let place = HubSetup::new(Faults { refusal: Some(("404 Not Found", "")), ..Faults::default() });
     let url = format!("{}/cdn/x", place.hub.endpoint);
     let file = place.folder.path().join("sets/x.json");
     let error = place.client(&[]).url(&url, &file).unwrap_err().to_string();
@@ -254,7 +254,7 @@ fn a_url_that_fails_leaves_no_file_and_names_its_path() {
 
 #[test]
 fn a_hub_that_never_responds_times_out() {
-    let place = Place::new(Faults { is_silent: true, ..Faults::default() });
+    let place = HubSetup::new(Faults { is_silent: true, ..Faults::default() });
     let hub = place.client(&[]).within(Duration::from_millis(50));
     let late = hub.file(RepoKind::Model, "org/tiny", "main", "tokenizer.json").unwrap_err();
     assert_eq!(late.title(), "Network Timeout");
@@ -266,7 +266,7 @@ fn a_hub_that_never_responds_times_out() {
 
 #[test]
 fn progress_is_reported_with_the_total_length() {
-    let place = Place::new(Faults::default());
+    let place = HubSetup::new(Faults::default());
     let reported = Arc::new(std::sync::Mutex::new(Vec::new()));
     let report = reported.clone();
     let hub = place.client(&[]).with_progress(move |path, done, total| {

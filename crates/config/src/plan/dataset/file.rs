@@ -117,7 +117,7 @@ fn planned(
         );
     }
     let extra = tree.node.find("benchmark.endpoint.extra").filter(|extra| !extra.entries().is_empty());
-    if let Some(extra) = extra.filter(|extra| format.is_verbatim() && !is_for_answers(extra, kind)) {
+    if let Some(extra) = extra.filter(|extra| format.is_verbatim() && !is_for_responses(extra, kind)) {
         let extra = tree.places.subject_key(extra, "benchmark.endpoint.extra");
         notes.push(format!("{extra} has no effect: bodies of {} are sent as they are", format.name()));
     }
@@ -196,7 +196,7 @@ fn delay_cap(tree: &Tree, dataset: &Dataset, format: FileFormat, problems: &mut 
 }
 
 /// Whether extra inputs only configure how responses are read.
-fn is_for_answers(extra: &Node, kind: EndpointKind) -> bool {
+fn is_for_responses(extra: &Node, kind: EndpointKind) -> bool {
     kind == EndpointKind::Raw && extra.entries().iter().all(|(key, _)| key == "response_field")
 }
 

@@ -38,7 +38,7 @@ const SHORTEST_SECONDS: f64 = 0.01;
 const MP3_RATES: &[u32] = &[8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000];
 
 /// A kind of media: its name, and the settings that ask for it.
-struct Kind {
+struct MediaSetting {
     key: &'static str,
     /// As in "takes no images".
     name: &'static str,
@@ -47,12 +47,24 @@ struct Kind {
     flag: &'static str,
 }
 
-const IMAGES: Kind =
-    Kind { key: "images", name: "images", is_taken: |kind| kind.traits().accepts_images, flag: "--image-batch-size" };
-const AUDIO: Kind =
-    Kind { key: "audio", name: "audio", is_taken: |kind| kind.traits().accepts_audio, flag: "--audio-batch-size" };
-const VIDEO: Kind =
-    Kind { key: "video", name: "videos", is_taken: |kind| kind.traits().accepts_video, flag: "--video-batch-size" };
+const IMAGES: MediaSetting = MediaSetting {
+    key: "images",
+    name: "images",
+    is_taken: |kind| kind.traits().accepts_images,
+    flag: "--image-batch-size",
+};
+const AUDIO: MediaSetting = MediaSetting {
+    key: "audio",
+    name: "audio",
+    is_taken: |kind| kind.traits().accepts_audio,
+    flag: "--audio-batch-size",
+};
+const VIDEO: MediaSetting = MediaSetting {
+    key: "video",
+    name: "videos",
+    is_taken: |kind| kind.traits().accepts_video,
+    flag: "--video-batch-size",
+};
 
 /// Reads the requested media, and reports problems.
 pub(super) struct MediaReader<'a> {
@@ -98,7 +110,7 @@ impl MediaReader<'_> {
     }
 
     /// The number per turn, if any. A note reports requested media that are not generated.
-    fn batch(&mut self, kind: &Kind, asked: i64) -> Option<u32> {
+    fn batch(&mut self, kind: &MediaSetting, asked: i64) -> Option<u32> {
         let what = self.first_set(kind.key);
         if asked <= 0 {
             let node = self.tree.node.find(&format!("benchmark.datasets.0.{}.batch_size", kind.key));

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::column::{Column, Dictionary};
 use super::flatbuffer::Table;
-use super::schema::{Field, Kind};
+use super::schema::{ArrowType, Field};
 use crate::columns::Fault;
 
 /// The most bytes that one buffer may become.
@@ -98,7 +98,7 @@ impl<'a> Batch<'a> {
     }
 
     fn more_buffers(&mut self, field: &Field) -> Result<usize, Fault> {
-        if field.encoding.is_some() || !matches!(field.kind, Kind::View { .. }) {
+        if field.encoding.is_some() || !matches!(field.kind, ArrowType::View { .. }) {
             return Ok(0);
         }
         let count = self.view_buffers.next().and_then(|[count]| usize::try_from(count).ok());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::schema::{Field, Int, Kind};
+use super::schema::{ArrowType, Field, Int};
 use crate::columns::Fault;
 use crate::columns::cell::{Cell, decimal, half, text};
 
@@ -55,17 +55,19 @@ impl Column {
         let per_value = |width: usize| self.length.saturating_mul(width);
         let first = match (&self.field.encoding, &self.field.kind) {
             (Some(encoding), _) => per_value(encoding.key.width),
-            (_, Kind::Bool) => bits,
-            (_, Kind::Int(Int { width, .. }) | Kind::Float(width) | Kind::Decimal { width, .. }) => per_value(*width),
-            (_, Kind::Bytes { offset, .. } | Kind::List { offset }) if self.length > 0 => {
+            (_, ArrowType::Bool) => bits,
+            (_, ArrowType::Int(Int { width, .. }) | ArrowType::Float(width) | ArrowType::Decimal { width, .. }) => {
+                per_value(*width)
+            }
+            (_, ArrowType::Bytes { offset, .. } | ArrowType::List { offset }) if self.length > 0 => {
                 per_value(*offset).saturating_add(*offset)
             }
-            (_, Kind::View { .. }) => per_value(VIEW),
+            (_, ArrowType::View { .. }) => per_value(VIEW),
             _ => 0,
         };
         let of_children = match self.field.kind {
-            Kind::FixedSizeList(size) => per_value(size),
-            Kind::Struct => self.length,
+            ArrowType::FixedSizeList(size) => per_value(size),
+            ArrowType::Struct => self.length,
             _ => 0,
         };
         let is_whole = self.buffers.first().is_none_or(|buffer| buffer.len() >= first)
@@ -88,27 +90,27 @@ impl Column {
             return values.cell(key.map_err(|_| Fault::lengths())?);
         }
         match &self.field.kind {
-            Kind::Null => Ok(Cell::Null),
-            Kind::Bool => Ok(Cell::Bool(bit(&self.buffers[0], row))),
-            Kind::Int(Int { width, is_signed }) => Ok(Cell::Int(int(self.value(row, *width)?, *is_signed))),
-            Kind::Float(width) => Ok(match *self.value(row, *width)? {
+            ArrowType::Null => Ok(Cell::Null),
+            ArrowType::Bool => Ok(Cell::Bool(bit(&self.buffers[0], row))),
+            ArrowType::Int(Int { width, is_signed }) => Ok(Cell::Int(int(self.value(row, *width)?, *is_signed))),
+            ArrowType::Float(width) => Ok(match *self.value(row, *width)? {
                 [a, b] => half(u16::from_le_bytes([a, b])),
                 [a, b, c, d] => Cell::Float(f32::from_le_bytes([a, b, c, d]).into()),
                 ref bytes => Cell::Float(f64::from_bits(int(bytes, false) as u64)),
             }),
-            Kind::Decimal { width, scale } => Ok(decimal(int(self.value(row, *width)?, true), *scale)),
-            Kind::Bytes { is_text, offset } => {
+            ArrowType::Decimal { width, scale } => Ok(decimal(int(self.value(row, *width)?, true), *scale)),
+            ArrowType::Bytes { is_text, offset } => {
                 let bytes = self.buffers[1].get(self.range(row, *offset)?).ok_or_else(Fault::lengths)?;
                 text_or_bytes(bytes, *is_text)
             }
-            Kind::View { is_text } => text_or_bytes(self.view(row)?, *is_text),
-            Kind::List { offset } => self.list(self.range(row, *offset)?),
-            Kind::FixedSizeList(size) => self.list(row * size..(row + 1) * size),
-            Kind::Struct => {
+            ArrowType::View { is_text } => text_or_bytes(self.view(row)?, *is_text),
+            ArrowType::List { offset } => self.list(self.range(row, *offset)?),
+            ArrowType::FixedSizeList(size) => self.list(row * size..(row + 1) * size),
+            ArrowType::Struct => {
                 let members = self.children.iter().map(|child| Ok((child.field.name.clone(), child.cell(row)?)));
                 members.collect::<Result<_, Fault>>().map(Cell::Object)
             }
-            Kind::Unsupported { why, .. } => Err(why.fault()),
+            ArrowType::Unsupported { why, .. } => Err(why.fault()),
         }
     }
 

@@ -35,7 +35,7 @@ pub(super) enum Header<'a> {
 }
 
 /// Where a message is, of which only the description is read.
-struct Place {
+struct MessageSpan {
     described: Bytes,
     body: u64,
     length: u64,
@@ -71,7 +71,7 @@ impl<R: ChunkReader> Messages<R> {
             Next::At(at) => Some(*at),
             Next::Listed(places) => places.next(),
         };
-        let Some(Place { described, body, length }) = at.map_or(Ok(None), |at| self.place(at))? else {
+        let Some(MessageSpan { described, body, length }) = at.map_or(Ok(None), |at| self.place(at))? else {
             return Ok(None);
         };
         if let Next::At(at) = &mut self.next {
@@ -80,7 +80,7 @@ impl<R: ChunkReader> Messages<R> {
         Ok(Some(Message { described, body: self.from.get_bytes(body, length as usize)? }))
     }
 
-    fn place(&self, at: u64) -> Result<Option<Place>, Fault> {
+    fn place(&self, at: u64) -> Result<Option<MessageSpan>, Fault> {
         let end = self.from.len();
         let mut start = at.saturating_add(4);
         let mut length = self.four(at)?;
@@ -100,7 +100,7 @@ impl<R: ChunkReader> Messages<R> {
         if length > end - body {
             return Err(Fault::Broken(format!("{length} bytes should follow, and {} do", end - body)));
         }
-        Ok(Some(Place { described, body, length }))
+        Ok(Some(MessageSpan { described, body, length }))
     }
 
     fn four(&self, at: u64) -> Result<[u8; 4], Fault> {

@@ -28,7 +28,7 @@ use self::batch::Batch;
 use self::column::{Column, Dictionary};
 use self::flatbuffer::Table;
 use self::message::{Header, Messages};
-use self::schema::{DURATION, Field, Kind};
+use self::schema::{ArrowType, DURATION, Field};
 use super::cell::Unsupported;
 use super::{ARROW, Cell, Fault, Opened, Rows};
 
@@ -63,7 +63,7 @@ pub(super) fn open_stream(file: File, is_wanted: impl Fn(&str) -> bool) -> Resul
 pub(super) fn durations(message: Bytes) -> Result<Vec<(String, Unsupported)>, Fault> {
     let fields = first_message(&mut Messages::of_stream(message))?;
     let why = |field: &Field| match &field.kind {
-        Kind::Unsupported { why: why @ Unsupported::Other(name), .. } if name.starts_with(DURATION) => {
+        ArrowType::Unsupported { why: why @ Unsupported::Other(name), .. } if name.starts_with(DURATION) => {
             Some(why.clone())
         }
         _ => None,

@@ -21,13 +21,13 @@ pub(super) const DURATION: &str = "Duration";
 pub(super) struct Field {
     pub(super) name: String,
     /// What its values are; with an encoding, those of its dictionary.
-    pub(super) kind: Kind,
+    pub(super) kind: ArrowType,
     pub(super) children: Vec<Arc<Field>>,
     pub(super) encoding: Option<Encoding>,
 }
 
 #[derive(Clone)]
-pub(super) enum Kind {
+pub(super) enum ArrowType {
     Null,
     Bool,
     Int(Int),
@@ -83,12 +83,12 @@ impl Field {
     pub(super) fn buffers(&self) -> Buffers {
         let (has_validity, others) = match &self.kind {
             _ if self.encoding.is_some() => (true, 1),
-            Kind::Null => (false, 0),
-            Kind::Struct | Kind::FixedSizeList(_) => (true, 0),
-            Kind::Bool | Kind::Int(_) | Kind::Float(_) | Kind::Decimal { .. } => (true, 1),
-            Kind::List { .. } | Kind::View { .. } => (true, 1),
-            Kind::Bytes { .. } => (true, 2),
-            Kind::Unsupported { buffers, .. } => return *buffers,
+            ArrowType::Null => (false, 0),
+            ArrowType::Struct | ArrowType::FixedSizeList(_) => (true, 0),
+            ArrowType::Bool | ArrowType::Int(_) | ArrowType::Float(_) | ArrowType::Decimal { .. } => (true, 1),
+            ArrowType::List { .. } | ArrowType::View { .. } => (true, 1),
+            ArrowType::Bytes { .. } => (true, 2),
+            ArrowType::Unsupported { buffers, .. } => return *buffers,
         };
         Buffers { has_validity, others }
     }
@@ -127,14 +127,14 @@ impl Reading {
         let kind = self.kind(field)?;
         let children: Vec<_> =
             field.tables(5)?.map(|child| self.field(&child?, depth + 1)).collect::<Result<_, _>>()?;
-        if matches!(kind, Kind::List { .. } | Kind::FixedSizeList(_)) && children.len() != 1 {
+        if matches!(kind, ArrowType::List { .. } | ArrowType::FixedSizeList(_)) && children.len() != 1 {
             return Err(Fault::Broken("a list has not one type of elements".into()));
         }
         let encoding = field.table(4)?.map(|encoding| Encoding::of(&encoding)).transpose()?;
         Ok(Arc::new(Field { name: name.to_owned(), kind, children, encoding }))
     }
 
-    fn kind(&self, field: &Table<'_>) -> Result<Kind, Fault> {
+    fn kind(&self, field: &Table<'_>) -> Result<ArrowType, Fault> {
         let of = field.table(3)?.ok_or_else(Fault::lengths)?;
         let unit = |names: &[&'static str], default| -> Result<&str, Fault> {
             let number = of.short(0, default)?;
@@ -142,41 +142,42 @@ impl Reading {
         };
         let other = |name: String, has_validity, others| {
             let buffers = Buffers { has_validity, others };
-            Kind::Unsupported { why: Unsupported::Other(name), buffers }
+            ArrowType::Unsupported { why: Unsupported::Other(name), buffers }
         };
-        let dates = Kind::Unsupported { why: Unsupported::Dates, buffers: Buffers { has_validity: true, others: 1 } };
+        let dates =
+            ArrowType::Unsupported { why: Unsupported::Dates, buffers: Buffers { has_validity: true, others: 1 } };
         Ok(match field.byte(2)? {
-            1 => Kind::Null,
-            2 => Kind::Int(Int::of(&of)?),
-            3 => Kind::Float(match of.short(0, 0)? {
+            1 => ArrowType::Null,
+            2 => ArrowType::Int(Int::of(&of)?),
+            3 => ArrowType::Float(match of.short(0, 0)? {
                 0 => 2,
                 1 => 4,
                 2 => 8,
                 other => return Err(Fault::Broken(format!("floats have no precision {other}"))),
             }),
-            4 => Kind::Bytes { is_text: false, offset: 4 },
-            5 => Kind::Bytes { is_text: true, offset: 4 },
-            6 => Kind::Bool,
+            4 => ArrowType::Bytes { is_text: false, offset: 4 },
+            5 => ArrowType::Bytes { is_text: true, offset: 4 },
+            6 => ArrowType::Bool,
             7 => match of.int(2, 128)? {
-                bits @ (32 | 64 | 128) => Kind::Decimal { width: bits as usize / 8, scale: of.int(1, 0)? },
+                bits @ (32 | 64 | 128) => ArrowType::Decimal { width: bits as usize / 8, scale: of.int(1, 0)? },
                 bits => other(format!("Decimal{bits}({}, {})", of.int(0, 0)?, of.int(1, 0)?), true, 1),
             },
             8 | 10 => dates,
             9 => other(format!("Time{}({})", of.int(1, 32)?, unit(&UNITS, MILLISECOND)?), true, 1),
             11 => other(format!("Interval({})", unit(&INTERVALS, 0)?), true, 1),
-            12 => Kind::List { offset: 4 },
-            13 => Kind::Struct,
+            12 => ArrowType::List { offset: 4 },
+            13 => ArrowType::Struct,
             14 => other("Union".into(), self.is_version_4, 1 + usize::from(of.short(0, 0)? == 1)),
             15 => other(format!("FixedSizeBinary({})", of.int(0, 0)?), true, 1),
-            16 => Kind::FixedSizeList(usize::try_from(of.int(0, 0)?).map_err(|_| Fault::lengths())?),
+            16 => ArrowType::FixedSizeList(usize::try_from(of.int(0, 0)?).map_err(|_| Fault::lengths())?),
             17 => other("Map".into(), true, 1),
             18 => other(format!("{DURATION}({})", unit(&UNITS, MILLISECOND)?), true, 1),
-            19 => Kind::Bytes { is_text: false, offset: 8 },
-            20 => Kind::Bytes { is_text: true, offset: 8 },
-            21 => Kind::List { offset: 8 },
+            19 => ArrowType::Bytes { is_text: false, offset: 8 },
+            20 => ArrowType::Bytes { is_text: true, offset: 8 },
+            21 => ArrowType::List { offset: 8 },
             22 => other("RunEndEncoded".into(), false, 0),
-            23 => Kind::View { is_text: false },
-            24 => Kind::View { is_text: true },
+            23 => ArrowType::View { is_text: false },
+            24 => ArrowType::View { is_text: true },
             25 => other("ListView".into(), true, 2),
             26 => other("LargeListView".into(), true, 2),
             tag => return Err(Fault::Broken(format!("it has a column of an unknown type, number {tag}"))),

@@ -13,7 +13,7 @@ const DECIMAL_BYTES: usize = 16;
 
 /// The next rows of a column.
 pub(super) struct Leaf {
-    kind: Kind,
+    kind: LeafType,
     /// The level at which a value is there.
     most_defined: i16,
     reader: Option<ColumnReader>,
@@ -27,7 +27,7 @@ pub(super) struct Leaf {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Kind {
+enum LeafType {
     Number,
     Unsigned,
     Decimal { scale: i32 },
@@ -41,7 +41,7 @@ enum Kind {
 impl Leaf {
     pub(super) fn new(column: &ColumnDescriptor) -> Self {
         Self {
-            kind: Kind::of(column),
+            kind: LeafType::of(column),
             most_defined: column.max_def_level(),
             reader: None,
             defined: Vec::new(),
@@ -53,7 +53,7 @@ impl Leaf {
     }
 
     pub(super) fn refuse(&mut self, why: Unsupported) {
-        self.kind = Kind::Unsupported(why);
+        self.kind = LeafType::Unsupported(why);
     }
 
     /// Goes on with the column of another group of rows.
@@ -68,10 +68,10 @@ impl Leaf {
         match &mut reader {
             ColumnReader::BoolColumnReader(reader) => self.read(reader, rows, |it| Ok(Cell::Bool(it))),
             ColumnReader::Int32ColumnReader(reader) => self.read(reader, rows, |it| {
-                Ok(if kind == Kind::Unsigned { Cell::Int((it as u32).into()) } else { kind.number(it.into()) })
+                Ok(if kind == LeafType::Unsigned { Cell::Int((it as u32).into()) } else { kind.number(it.into()) })
             }),
             ColumnReader::Int64ColumnReader(reader) => self.read(reader, rows, |it| {
-                Ok(if kind == Kind::Unsigned { Cell::Int((it as u64).into()) } else { kind.number(it.into()) })
+                Ok(if kind == LeafType::Unsigned { Cell::Int((it as u64).into()) } else { kind.number(it.into()) })
             }),
             ColumnReader::Int96ColumnReader(reader) => self.read(reader, rows, |_| Ok(Cell::Null)),
             ColumnReader::FloatColumnReader(reader) => self.read(reader, rows, |it| Ok(Cell::Float(it.into()))),
@@ -133,16 +133,16 @@ impl Leaf {
         if self.defined()? != self.most_defined {
             return Err(Fault::lengths());
         }
-        if let Kind::Unsupported(why) = &self.kind {
+        if let LeafType::Unsupported(why) = &self.kind {
             return Err(why.fault());
         }
         self.next += 1;
         let value = self.values.next().ok_or_else(Fault::lengths)?;
-        Ok(if self.kind == Kind::Null { Cell::Null } else { value })
+        Ok(if self.kind == LeafType::Null { Cell::Null } else { value })
     }
 }
 
-impl Kind {
+impl LeafType {
     fn of(column: &ColumnDescriptor) -> Self {
         let other = |name: String| Self::Unsupported(Unsupported::Other(name));
         let (logical, converted) = (column.logical_type_ref(), column.converted_type());

@@ -11,7 +11,7 @@ use aiperf_types::{ContextMode, Conversation, Turn};
 use serde_json::Value;
 
 use self::filters::{Filters, source_model};
-use super::kind::{Found, Kind, With};
+use super::kind::{Found, RowReader, With};
 use super::row::{Fault, Row};
 use crate::iso_time::unix_ms;
 
@@ -32,7 +32,7 @@ const NO_MATCH: &str = "sessions that no filter asks for";
 const OUTSIDE: &str = "calls outside the offsets of the schedule";
 const NO_CALLS: &str = "sessions without a call that can be sent";
 
-impl Kind for Exgentic {
+impl RowReader for Exgentic {
     fn columns(&self) -> Option<Vec<&'static str>> {
         Some(vec!["harness", "session_id", "models", "benchmark", "spans"])
     }

@@ -12,7 +12,7 @@ const INVALID: &str = "InvalidInferenceResultError";
 /// Members in which servers put their text, in the order of the search.
 const TEXTS: [&str; 5] = ["text", "content", "response", "output", "result"];
 
-/// Reads answers of no known shape.
+/// Reads responses of no known shape.
 pub(crate) struct AnyReader {
     /// `None` detects it.
     pub(crate) field: Option<ResponseField>,

@@ -32,7 +32,7 @@ pub(crate) fn named(turn: &Turn, is_wanted: fn(&str) -> bool) -> impl Iterator<I
     media.flat_map(|media| &media.contents).map(String::as_str)
 }
 
-/// Reads an answer with the rankings that `find` finds in it.
+/// Reads a response with the rankings that `find` finds in it.
 pub(crate) fn read(json: &str, find: fn(&Value) -> Option<Vec<Value>>) -> Option<Piece<'static>> {
     let value: Value = serde_json::from_str(json).ok()?;
     if let error @ Some(_) = error_in_list(&value) {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_servers_are_read_with_their_usage() {
+    fn responses_of_servers_are_read_with_their_usage() {
         let result = json!({"index": 1, "document": {"text": "a"}, "relevance_score": 0.9});
         let vllm =
             json!({"id": "rerank-1", "model": "m", "usage": {"total_tokens": 9}, "results": [result]}).to_string();

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn vectors_are_found_under_every_name() {
-        for (answer, wanted) in [
+        for (response, wanted) in [
             (json!({"data": [{"object": "embedding", "embedding": [1]}, {"embedding": "AAAA"}]}), json!([[1], "AAAA"])),
             (json!({"embeddings": [[1.0]], "embedding": [2.0]}), json!([[1.0]])),
             (json!({"embedding": [1, 2]}), json!([[1, 2]])),
@@ -109,7 +109,7 @@ mod tests {
             (json!({"data": [{"object": "other", "embedding": [1]}]}), Value::Null),
             (json!({"embeddings": [], "embedding": "AAAA"}), Value::Null),
         ] {
-            assert_eq!(json!(embeddings_in(answer.as_object().unwrap())), wanted, "{answer}");
+            assert_eq!(json!(embeddings_in(response.as_object().unwrap())), wanted, "{response}");
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_are_no_embeddings_fail_the_answer() {
+    fn entries_that_are_no_embeddings_fail_the_response() {
         for json in [r#"{"data":[{"object":"other"}]}"#, r#"{"data":[1]}"#, r#"{"data":{"a":1}}"#, r#"{"data":"x"}"#] {
             let Some(ResponseError::Invalid { kind, message }) = read(json).unwrap().error else { panic!("{json}") };
             assert_eq!((kind, message.contains(json)), ("ValueError", true), "{message}");

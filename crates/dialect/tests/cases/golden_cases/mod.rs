@@ -24,7 +24,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         control::golden_probes_ask_for_one_token(),
         control::golden_lists_of_models_are_read(),
         control::golden_hooks_call_each_server_once(),
-        real_server::golden_real_answers_are_read_with_their_usage(),
+        real_server::golden_real_responses_are_read_with_their_usage(),
     ];
     let tests = [
         test(requests::credentials_end_before_the_host),

@@ -1,9 +1,9 @@
 //! Whole responses of a real vLLM server, distinguished by their content.
 
 use crate::golden_cases::requests::endpoint;
-use aiperf_dialect::{Answer, Api, sse};
+use aiperf_dialect::{Api, ResponseParser, sse};
 use aiperf_golden::cases::{Cases, Trial};
-use aiperf_golden::kinds::servers::CAPTURED_ANSWER;
+use aiperf_golden::kinds::servers::CAPTURED_RESPONSE;
 use aiperf_types::{EndpointKind, MonoNs};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn captured(text: &str) -> Option<Captured> {
 }
 
 impl Captured {
-    /// The type of an answer, by what its first JSON names.
+    /// The type of a response, by what its first JSON names.
     fn kind(&self) -> Option<EndpointKind> {
         let first = if self.is_stream { self.body.split("\n\n").next().unwrap_or_default() } else { "" };
         let json =
@@ -39,9 +39,9 @@ impl Captured {
     }
 }
 
-pub(crate) fn golden_real_answers_are_read_with_their_usage() -> Vec<Trial> {
-    let mut cases = Cases::of(CAPTURED_ANSWER);
-    for file in CAPTURED_ANSWER.whole_files() {
+pub(crate) fn golden_real_responses_are_read_with_their_usage() -> Vec<Trial> {
+    let mut cases = Cases::of(CAPTURED_RESPONSE);
+    for file in CAPTURED_RESPONSE.whole_files() {
         let read = captured(&file.text).map(|captured| (captured.kind(), captured));
         let reason = match &read {
             None => Some("no response with status 200: the transport's to judge"),
@@ -59,13 +59,13 @@ pub(crate) fn golden_real_answers_are_read_with_their_usage() -> Vec<Trial> {
 
 fn check(kind: EndpointKind, captured: &Captured) {
     let api = Api::new(&endpoint(&json!({"endpoint_type": kind.name(), "config": {}})), "m").unwrap();
-    let mut answer = Answer::new(&api, MonoNs(1));
+    let mut parser = ResponseParser::new(&api, MonoNs(1));
     if captured.is_stream {
-        answer.feed_stream(captured.body.as_bytes(), MonoNs(2));
+        parser.feed_stream(captured.body.as_bytes(), MonoNs(2));
     } else {
-        answer.feed_body(captured.body.as_bytes(), MonoNs(2));
+        parser.feed_body(captured.body.as_bytes(), MonoNs(2));
     }
-    let parsed = answer.finish();
+    let parsed = parser.finish();
     assert!(parsed.error.is_none() && !parsed.content.is_empty());
     let usage = parsed.usage.unwrap();
     assert!(usage.prompt_tokens.is_some() && usage.completion_tokens.is_some());

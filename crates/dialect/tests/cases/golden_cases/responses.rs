@@ -1,9 +1,9 @@
-//! Responses read one by one, and folded into an answer.
+//! Responses read one by one, and folded into one.
 
 use crate::golden_cases::decided::{self, Differences, Part};
 use crate::golden_cases::requests::endpoint;
 use crate::golden_cases::shapes::kind;
-use aiperf_dialect::{Answer, Api, Data, Delivery, sse, usage};
+use aiperf_dialect::{Api, Data, Delivery, ResponseParser, sse, usage};
 use aiperf_golden::cases::Trial;
 use aiperf_golden::kinds::endpoints::{BODIES, RESPONSE};
 use aiperf_types::{EndpointKind, MonoNs, Parsed, Reply, SpecDecode};
@@ -45,7 +45,7 @@ fn compare_data(got: &Value, wanted: &Value) {
     }
 }
 
-/// The usage of the whole answer: everything the case has of it, by our names or as the server has them.
+/// The usage of the whole response: everything the case has of it, by our names or as the server has them.
 fn compare_usage(got: &Parsed, folded: &Map<String, Value>, wanted: &Value) {
     let mut read: Map<String, Value> = serde_json::from_value(json!(got.usage.unwrap_or_default())).unwrap();
     read.insert("prompt_uncached_tokens".into(), json!(usage::uncached_prompt_tokens(folded)));
@@ -103,7 +103,7 @@ fn responses(case: &Value) -> Vec<Response> {
 pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
     RESPONSE.trials(decided::unreadable, |case| {
         let api = Api::new(&endpoint(case), "m").unwrap();
-        let mut answer = Answer::new(&api, MonoNs(50)).capturing(&api);
+        let mut parser = ResponseParser::new(&api, MonoNs(50)).capturing(&api);
         let mut reader = (api.dialect.reader)(&api);
         let responses = responses(case);
         let mut pieces = Vec::new();
@@ -118,14 +118,14 @@ pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
                 pieces.push((response.at, data, piece.usage, piece.spec_decode, sources));
             }
             if response.is_binary {
-                answer.feed_binary(MonoNs(response.at));
+                parser.feed_binary(MonoNs(response.at));
             } else if response.is_event {
-                answer.feed_stream(&[&response.bytes[..], b"\n\n"].concat(), MonoNs(response.at));
+                parser.feed_stream(&[&response.bytes[..], b"\n\n"].concat(), MonoNs(response.at));
             } else {
-                answer.feed_body(&response.bytes, MonoNs(response.at));
+                parser.feed_body(&response.bytes, MonoNs(response.at));
             }
         }
-        let parsed = answer.finish();
+        let parsed = parser.finish();
         let wanted = &case["expected"];
         let bodies: Vec<Value> =
             responses.iter().filter_map(|response| serde_json::from_slice(&response.json).ok()).collect();
@@ -184,7 +184,7 @@ pub(crate) fn golden_responses_are_read() -> Vec<Trial> {
     })
 }
 
-/// What an answer leaves: a text of one role, or messages as the API has them.
+/// What a response leaves: a text of one role, or messages as the API has them.
 fn compare_reply(got: &Reply, wanted: &Value, differences: &Differences) {
     if !differences.have(Part::Id) {
         assert_eq!(json!(got.response_id), wanted["response_id"]);
@@ -210,19 +210,19 @@ fn words(text: &str) -> u64 {
 pub(crate) fn golden_bodies_are_parsed_and_counted() -> Vec<Trial> {
     BODIES.trials(decided::unreadable, |case| {
         let api = Api::new(&endpoint(case), "m").unwrap();
-        let mut answer = Answer::new(&api, MonoNs(1));
+        let mut parser = ResponseParser::new(&api, MonoNs(1));
         let bodies: Vec<String> = case["bodies"].as_array().unwrap().iter().map(Value::to_string).collect();
         let streaming = case["streaming"].as_bool() == Some(true);
         let delivery = if streaming { Delivery::Event } else { Delivery::Body };
         for (i, body) in bodies.iter().enumerate() {
             let at = MonoNs(1_000_000 * (i as u64 + 1));
             if streaming {
-                answer.feed_stream(format!("data: {body}\n\n").as_bytes(), at);
+                parser.feed_stream(format!("data: {body}\n\n").as_bytes(), at);
             } else {
-                answer.feed_body(body.as_bytes(), at);
+                parser.feed_body(body.as_bytes(), at);
             }
         }
-        let parsed = answer.finish();
+        let parsed = parser.finish();
         let wanted = &case["expected"];
         let differences = Differences::of(case, case["bodies"].as_array().unwrap());
         differences.check(&parsed, wanted);

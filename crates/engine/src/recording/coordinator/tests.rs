@@ -170,8 +170,8 @@ fn a_thread_that_comes_too_late_counts_nothing_twice() {
     }
     bench.settle(later(2));
     assert_eq!(numbers(&bench.shown), (0..40).collect::<Vec<u64>>());
-    let late = late.into_findings().phases[0].records();
-    let own = bench.coordinator.resources.recorder.into_findings().phases[0].records();
+    let late = late.into_totals().phases[0].records();
+    let own = bench.coordinator.resources.recorder.into_totals().phases[0].records();
     assert_eq!((late, own), (0, 40));
 }
 
@@ -285,11 +285,11 @@ fn record(recorder: &mut Recorder, numbers: std::ops::Range<u64>, text: &str) {
     record_all(recorder, &numbers.map(|number| (number, text)).collect::<Vec<_>>());
 }
 
-/// Records answers, by number and text, as one batch.
-fn record_all(recorder: &mut Recorder, answers: &[(u64, &str)]) {
+/// Records responses, by number and text, as one batch.
+fn record_all(recorder: &mut Recorder, responses: &[(u64, &str)]) {
     let buffers = vec![BufferReturn::default()].into();
-    let exchanges = answers.iter().map(|(number, text)| answered(*number, text).into()).collect();
-    let batch = Batch::new(answers[0].0, exchanges, buffers);
+    let exchanges = responses.iter().map(|(number, text)| answered(*number, text).into()).collect();
+    let batch = Batch::new(responses[0].0, exchanges, buffers);
     assert!(recorder.compute(&batch, Claimant::Coordinator).is_some());
     recorder.add_up(&batch);
 }
@@ -301,9 +301,9 @@ fn what_waits_after_the_time_for_counting_is_recorded_without_counts() {
     record(&mut recorder, 0..3, "hello");
     bench.context.counting_time.end();
     record(&mut recorder, 3..5, "hello");
-    let findings = recorder.into_findings();
-    let quality = &findings.quality[0];
-    assert_eq!(findings.phases[0].records(), 5);
+    let totals = recorder.into_totals();
+    let quality = &totals.quality[0];
+    assert_eq!(totals.phases[0].records(), 5);
     assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (2, 0));
 }
 
@@ -320,22 +320,22 @@ fn a_text_that_is_too_long_to_count_is_no_sign_of_a_stop() {
     let mut recorder = Bench::recorder(&bench.context);
     record(&mut recorder, 0..2, "a b");
     record(&mut recorder, 2..3, &"a".repeat((2 << 20) + 1));
-    let quality = &recorder.into_findings().quality[0];
+    let quality = &recorder.into_totals().quality[0];
     assert_eq!((quality.uncounted_after_stop, quality.too_long_to_count), (0, 1));
     assert!(!quality.was_stopped());
 }
 
 #[test]
-fn an_answer_that_cannot_be_counted_has_a_record_without_counts_and_costs_no_other() {
+fn a_response_that_cannot_be_counted_has_a_record_without_counts_and_costs_no_other() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("tokenizer.json"), FRAGILE).unwrap();
     let tokenizer = Tokenizer::load(&folder.path().to_string_lossy(), &Lookup::from_env()).unwrap();
     let bench = Bench::counting_with(tokenizer, Events::new(WallAnchor::default()));
     let mut recorder = Bench::recorder(&bench.context);
     record_all(&mut recorder, &[(0, "a"), (1, "Zed"), (2, "a a"), (3, "b"), (4, "a")]);
-    let findings = recorder.into_findings();
-    assert_eq!((findings.phases[0].records(), findings.lost), (5, vec![0]));
-    let quality = &findings.quality[0];
+    let totals = recorder.into_totals();
+    assert_eq!((totals.phases[0].records(), totals.lost), (5, vec![0]));
+    let quality = &totals.quality[0];
     assert_eq!((quality.uncountable, quality.too_long_to_count, quality.uncounted_after_stop), (2, 0, 0));
     assert!(!quality.was_stopped());
 }
@@ -350,7 +350,7 @@ fn histograms_are_told_as_often_as_somebody_wants_them_however_often_metrics_are
     let _ = bench.phases[0].started.set(MonoNs(0));
     bench.push(0..40);
     let (mut metrics, mut counts) = (0, Vec::new());
-    // No record thread ever answers: what the coordinator computed itself is told.
+    // No record thread returns statistics. Those of the coordinator are reported.
     let start = mono_now();
     for ms in (0..3500).step_by(10) {
         bench.settle(start.plus(Nanos::from_millis(ms)));

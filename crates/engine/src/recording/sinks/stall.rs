@@ -7,22 +7,22 @@ use crate::recording::stalls::ThreadCounters;
 use aiperf_metrics::StallTimes;
 use aiperf_types::{MonoNs, Nanos};
 
-/// Nothing waits for longer in a sink that keeps up.
+/// The longest wait in a sink that keeps up.
 const SHORT_WAIT: Nanos = Nanos(LONGEST_WAIT.0 / 4);
-/// How often it is noted what the thread of a sink has done so far, while it keeps up.
+/// How often the counters of a sink's thread are noted while it keeps up.
 const MEASURED_EVERY: Nanos = Nanos(LONGEST_WAIT.0 / 2);
 
-/// What was found of a sink that stalls, or does so no more.
+/// The start or the end of a stall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StallNews {
-    /// Its oldest record has waited for so long, while its thread did this.
+    /// How long its oldest record has waited, and what its thread did meanwhile.
     Began(Nanos, StallTimes),
-    /// It lasted for so long.
+    /// How long it lasted.
     Ended(Nanos),
 }
 
 impl OpenSink {
-    /// `since`: since when something waits for it.
+    /// `since` is the arrival of the oldest waiting batch.
     pub(super) fn look_for_stall(
         &mut self,
         since: Option<MonoNs>,

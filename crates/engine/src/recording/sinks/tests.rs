@@ -31,7 +31,10 @@ fn sink(name: &'static str, file: impl Write + Send + 'static) -> RecordSink {
 fn ready(number: u64, bytes: &[&[u8]]) -> Ready {
     let batch = Arc::new(Batch::new(number, Vec::new(), Arc::new([])));
     let encoded = bytes.iter().map(|bytes| Arc::new(bytes.to_vec())).collect();
-    Ready { batch, own: Some(Computed { encoded, failures: Vec::new(), odd_lengths: Vec::new(), values: Vec::new() }) }
+    Ready {
+        batch,
+        own: Some(BatchRecords { encoded, failures: Vec::new(), odd_lengths: Vec::new(), values: Vec::new() }),
+    }
 }
 
 fn open(sinks: Vec<RecordSink>) -> (OrderedSinks, Vec<SinkWriter>) {
@@ -60,7 +63,7 @@ fn batches_are_written_in_order_and_given_back_when_they_are() {
     sinks.close();
     assert!(writers[0].write_some(MonoNs(2)) == Wrote::Over && !sinks.have_ended());
     drop(writers);
-    assert!(sinks.have_ended() && sinks.into_findings().0.is_empty());
+    assert!(sinks.have_ended() && sinks.into_reports().0.is_empty());
 }
 
 #[test]
@@ -73,7 +76,7 @@ fn a_sink_that_fails_is_named_once_and_the_others_go_on() {
         assert_eq!(sinks.new_failures().len(), usize::from(number == 0), "reported when it happens, and once");
     }
     assert_eq!((shown.text(), written(&mut sinks)), ("yyy".to_owned(), 3));
-    let failed: Vec<&str> = sinks.into_findings().0.iter().map(|failure| failure.sink).collect();
+    let failed: Vec<&str> = sinks.into_reports().0.iter().map(|failure| failure.sink).collect();
     assert_eq!(failed, ["raw"]);
 }
 
@@ -161,7 +164,7 @@ fn a_sink_that_blocks_holds_up_no_other_and_is_named_with_the_time_it_took() {
     assert_eq!(written(&mut sinks), 2);
     sinks.close();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let (failures, stalls) = sinks.into_findings();
+    let (failures, stalls) = sinks.into_reports();
     let times = stalls[0].times;
     let stall = SinkStall { count: 1, total: five, longest: five, times, ..SinkStall::none("raw".into()) };
     assert!(failures.is_empty() && stalls == [stall], "{stalls:?}");
@@ -196,7 +199,7 @@ fn a_sink_whose_writes_end_is_named_too_when_its_oldest_record_waits_for_too_lon
     sinks.sinks[0].state.written.store(20, Release);
     let ended = StallNews::Ended(Nanos(1_700_000_000));
     assert_eq!(sinks.look_for_stalls(tenths(20), false), [(Path::new("slow"), ended)]);
-    let (_, stalls) = sinks.into_findings();
+    let (_, stalls) = sinks.into_reports();
     assert!(stalls.len() == 1 && stalls[0].held_sending, "{stalls:?}");
     assert_eq!(stalls[0].times.cause(), StallCause::NoCore);
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How long a writer sleeps when there is nothing to write.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Batches that are written between two looks whether a flush is due.
+/// The batches that are written between two checks for a due flush.
 const MOST_AT_ONCE: usize = 64;
 
 /// The state of a writer, for the threads that watch it.
@@ -24,17 +24,17 @@ const MOST_AT_ONCE: usize = 64;
 pub(super) struct SinkState {
     /// Batches that it wrote, or will never write.
     pub(super) written: AtomicU64,
-    /// Since when it is in the write that it is in; 0 when in none.
+    /// The start of the current write; 0 if there is none.
     pub(super) busy_since: AtomicU64,
-    /// Time of all writes before it.
+    /// The time of all earlier writes.
     in_writes: AtomicU64,
     pub(super) failure: Mutex<Option<io::Error>>,
-    /// Why it cannot be written for now.
+    /// Why it cannot be written at the moment.
     pub(super) delay: Mutex<Option<io::Error>>,
     pub(super) ended: AtomicBool,
-    /// Its thread, to be woken at the end.
+    /// Its thread, which is woken at the end.
     pub(super) thread: OnceLock<Thread>,
-    /// The number of its thread, by which the kernel knows it; 0 while there is none.
+    /// The kernel's id of its thread; 0 before the thread runs.
     thread_id: AtomicI32,
 }
 
@@ -46,33 +46,33 @@ impl SinkState {
     }
 }
 
-/// The end of a sink that writes; it lives on a thread of its own.
+/// The end of a sink that writes. It runs on its own thread.
 pub(crate) struct SinkWriter {
     pub(super) name: &'static str,
     pub(super) batches: Receiver<Arc<Vec<u8>>>,
-    /// `None` once it failed.
+    /// `None` after a failure.
     pub(super) file: Option<Box<dyn Write + Send>>,
-    /// What was written is handed to the operating system at least this often, so that it survives the process.
+    /// The interval of flushes to the operating system. Flushed bytes survive the process.
     pub(super) flush_every: Nanos,
     pub(super) flushed: MonoNs,
     pub(super) state: Arc<SinkState>,
-    /// It could not be written for now when this was last tried.
+    /// The last write was delayed.
     pub(super) is_delayed: bool,
-    /// Where buffers go that are written.
+    /// Takes written buffers back.
     pub(super) shelf: Shelf,
 }
 
-/// What there is to do for a writer that wrote some.
+/// What a writer does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrote {
     MoreToWrite,
-    /// There is nothing to write for now.
+    /// There is nothing to write at the moment.
     Idle,
-    /// Nothing more comes, and all is with the operating system.
+    /// No more batches follow, and all were flushed.
     Over,
 }
 
-/// Whether something is put for the last time.
+/// Whether a write is the last one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Yes,
@@ -80,13 +80,13 @@ enum Last {
 }
 
 impl SinkWriter {
-    /// Linux keeps 15 bytes of it.
+    /// Linux keeps the first 15 bytes.
     pub(crate) fn thread_name(&self) -> String {
         let name = self.name.strip_prefix("records_").unwrap_or(self.name);
         format!("sink-{name}")
     }
 
-    /// Writes until nothing more comes.
+    /// Writes until no more batches follow.
     pub(crate) fn run(mut self) {
         self.state.thread_id.store(gettid().as_raw(), Relaxed);
         let _ = self.state.thread.set(std::thread::current());
@@ -99,7 +99,7 @@ impl SinkWriter {
         }
     }
 
-    /// Writes some of what there is, and flushes when that is due.
+    /// Writes some batches, and flushes if that is due.
     pub(crate) fn write_some(&mut self, now: MonoNs) -> Wrote {
         let mut wrote = Wrote::MoreToWrite;
         for _ in 0..MOST_AT_ONCE {
@@ -122,8 +122,8 @@ impl SinkWriter {
         wrote
     }
 
-    /// A file that cannot be written ends, not the run: what was written stays, the summary is still computed. A file
-    /// that waits for room is tried again, up to the last time.
+    /// An error ends the file and not the run: earlier records stay in the file, and the summary is still computed. A
+    /// file that waits for room is tried again until the last write.
     fn put(&mut self, last: Last, put: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let Some(file) = &mut self.file else { return };
         let began = mono_now();
@@ -147,7 +147,7 @@ impl SinkWriter {
 }
 
 impl Drop for SinkWriter {
-    /// Also when a file panicked: no thread may wait for what will never be written.
+    /// Runs after a panic of the file too: no thread may wait for a write that never comes.
     fn drop(&mut self) {
         self.state.busy_since.store(0, Relaxed);
         if std::thread::panicking() {

@@ -125,8 +125,8 @@ fn a_late_body_is_built_for_the_request_that_waits() {
     let position = 1 << 40;
     let conversation = order.conversation(position).unwrap();
     let dispatch = Dispatch { conversation, draw: draw(position), turns: 1, ..Dispatch::default() };
-    let First::Late(answer) = requests.first(&dispatch) else { panic!("it cannot be ready") };
-    assert_eq!(body(answer.blocking_recv().unwrap()), body(requests.request(conversation)));
+    let First::Late(late) = requests.first(&dispatch) else { panic!("it cannot be ready") };
+    assert_eq!(body(late.blocking_recv().unwrap()), body(requests.request(conversation)));
     drop(threads);
     let First::Ready(first) = requests.first(&dispatch) else { panic!("no thread builds them any more") };
     assert!(first.is_ok());

@@ -5,7 +5,7 @@ use crate::testing::Noted;
 use aiperf_plan::{Arrival, ArrivalLaw, PhasePlan, RatePlan, Transport};
 use std::sync::{Condvar, Mutex};
 
-fn run_around(plan: Plan, around: Around) -> (Outcome, Vec<RunEvent>) {
+fn run_around(plan: Plan, around: Around) -> (EngineOutcome, Vec<RunEvent>) {
     run_changed(plan, |requests| requests, around)
 }
 
@@ -48,14 +48,14 @@ fn overlapping(port: u16) -> Plan {
 }
 
 /// The events of phases, as text.
-fn told(events: &[RunEvent]) -> Vec<String> {
-    let told = |event: &RunEvent| match event {
+fn phase_events(events: &[RunEvent]) -> Vec<String> {
+    let named = |event: &RunEvent| match event {
         RunEvent::PhaseStarted(started) => Some(format!("{} started", started.phase.name)),
         RunEvent::SendingComplete(moment) => Some(format!("{} sent", moment.phase.name)),
         RunEvent::RequestsDone(moment) => Some(format!("{} done", moment.phase.name)),
         _ => None,
     };
-    events.iter().filter_map(told).collect()
+    events.iter().filter_map(named).collect()
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn a_phase_runs_while_another_drains_and_each_has_its_own_results() {
         assert_eq!((&*second.id.name, second.counts.completed, second.records.records()), ("second", 4, 4));
         assert!(first.sent_end <= second.start && second.start < first.end, "they overlap");
         assert!(!outcome.was_stopped && first.cut_off + second.cut_off == 0);
-        let told = told(&events);
-        assert_eq!(told[..4], ["first started", "first sent", "second started", "second sent"]);
-        let mut ends = told[4..].to_vec();
+        let seen = phase_events(&events);
+        assert_eq!(seen[..4], ["first started", "first sent", "second started", "second sent"]);
+        let mut ends = seen[4..].to_vec();
         ends.sort_unstable();
         assert_eq!(ends, ["first done", "second done"]);
         let complete = events.iter().filter(|event| matches!(event, RunEvent::PhaseComplete(_)));
@@ -96,11 +96,11 @@ fn a_phase_runs_while_another_drains_and_each_has_its_own_results() {
 #[test]
 fn a_run_that_is_stopped_reports_the_end_of_every_running_phase() {
     let (received, stop) = (Received::default(), Stop::default());
-    let wish = stop.clone();
+    let stopper = stop.clone();
     // No request gets a response. The third request, of the second phase, stops the run.
     let port = serve(move |_, _| {
         if received.count() == 2 {
-            wish.stop();
+            stopper.stop();
         }
         Vec::new()
     });
@@ -114,16 +114,16 @@ fn a_run_that_is_stopped_reports_the_end_of_every_running_phase() {
     assert_eq!(second.cut_off, second.counts.sent, "each has a record line");
     let Quality { cut_off, never_begun, .. } = outcome.quality();
     assert_eq!(cut_off + never_begun, first.cut_off + second.cut_off);
-    assert_eq!(told(&events).iter().filter(|told| told.ends_with("done")).count(), 2);
+    assert_eq!(phase_events(&events).iter().filter(|event| event.ends_with("done")).count(), 2);
 }
 
 #[test]
 fn a_stop_request_after_the_last_request_has_cut_nothing_short() {
     let stop = Stop::default();
-    let wish = stop.clone();
+    let stopper = stop.clone();
     let observer: Observer = Arc::new(move |event| {
         if matches!(event, RunEvent::RequestsDone(_)) {
-            wish.stop();
+            stopper.stop();
         }
     });
     let plan = plan_of(serve(|_, _| json(HELLO)), 4);
@@ -141,12 +141,12 @@ fn requests_that_were_cut_off_are_reported_instead_of_a_completed_run() {
     plan.phases[0] = PhasePlan { concurrency: Some(2), stop, grace: Some(Nanos::ZERO), ..plan.phases[0].clone() };
     let (outcome, events) = run_around(plan, Around::default());
     assert!(!outcome.was_stopped && outcome.phases[0].cut_off == 2);
-    let said: Vec<&str> = events
+    let texts: Vec<&str> = events
         .iter()
         .filter_map(|event| if let RunEvent::Message(message) = event { Some(&*message.text) } else { None })
         .collect();
-    assert!(said.contains(&"2 requests were cut off when the time was up"), "{said:?}");
-    assert!(!said.iter().any(|text| text.contains("completed")), "{said:?}");
+    assert!(texts.contains(&"2 requests were cut off when the time was up"), "{texts:?}");
+    assert!(!texts.iter().any(|text| text.contains("completed")), "{texts:?}");
 }
 
 #[test]

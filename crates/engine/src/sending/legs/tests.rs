@@ -46,10 +46,10 @@ fn jobs(looks: usize, last: &'static str) -> u16 {
 }
 
 fn video(len: usize) -> Vec<u8> {
-    let mut answer =
+    let mut response =
         format!("HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: {len}\r\n\r\n").into_bytes();
-    answer.resize(answer.len() + len, 7);
-    answer
+    response.resize(response.len() + len, 7);
+    response
 }
 
 const SOON: Nanos = Nanos(1_000_000);
@@ -137,8 +137,9 @@ fn each_step_may_be_redirected() {
 fn a_failed_job_or_a_refused_submission_is_the_error() {
     let failed = jobs(1, r#"{"id":"v1","status":"failed","error":{"message":"no"}}"#);
     let exchange = follow(api(0.0, SOON, false), failed, Reuse::Always, post("/v1/videos"), &Cancel::default());
-    let told = Failure::Step { code: 500, kind: "VideoGenerationError", message: "Video generation failed: no".into() };
-    assert_eq!((exchange.failure, exchange.parsed.is_none()), (Some(told), true));
+    let expected =
+        Failure::Step { code: 500, kind: "VideoGenerationError", message: "Video generation failed: no".into() };
+    assert_eq!((exchange.failure, exchange.parsed.is_none()), (Some(expected), true));
     let refusing = serve(|_, _| b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n".to_vec());
     let exchange = follow(api(0.0, SOON, false), refusing, Reuse::Always, post("/v1/videos"), &Cancel::default());
     assert_eq!((exchange.failure, exchange.status, exchange.parsed.is_none()), (None, Some(503), true));
@@ -184,13 +185,13 @@ fn the_timeout_of_a_job_may_fall_between_two_polls() {
 
 #[test]
 fn a_request_can_be_stopped_in_every_leg_and_between_two() {
-    let (pausing, answering) = (jobs(usize::MAX, ""), jobs(usize::MAX, ""));
+    let (pausing, polling) = (jobs(usize::MAX, ""), jobs(usize::MAX, ""));
     let cases = [
         (silent_to("POST"), SOON),
         (silent_to("v1/videos/v1 "), SOON),
         (silent_to("content"), SOON),
         (pausing, NEVER),
-        (answering, SOON),
+        (polling, SOON),
     ];
     for (port, interval) in cases {
         let cancel = Cancel::default();

@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 /// Makes the response to a request from the request's number, its connection and its text.
-type Answer = Box<dyn Fn(usize, usize, &str) -> Vec<u8> + Send + Sync>;
+type Respond = Box<dyn Fn(usize, usize, &str) -> Vec<u8> + Send + Sync>;
 
 /// A worker that a test controls, and its server.
 struct Desk {
@@ -34,7 +34,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(make: impl FnOnce(Arc<Plan>, Arc<Dataset>) -> Requests, reuse: Reuse, answer: Answer) -> Self {
+    fn new(make: impl FnOnce(Arc<Plan>, Arc<Dataset>) -> Requests, reuse: Reuse, respond: Respond) -> Self {
         let came: Arc<Mutex<Vec<(usize, String, String)>>> = Arc::default();
         let coming = Arc::new(Notify::new());
         let (kept, wake) = (came.clone(), coming.clone());
@@ -45,7 +45,7 @@ impl Desk {
             let number = came.len() - 1;
             drop(came);
             wake.notify_one();
-            answer(number, connection, request)
+            respond(number, connection, request)
         });
         let plan = Arc::new(plan(&format!("http://127.0.0.1:{port}")));
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap());
@@ -53,7 +53,7 @@ impl Desk {
         let events: Rc<RefCell<Vec<Event>>> = Rc::default();
         let (queue, news) = (Arc::new(queue), Rc::new(Notify::new()));
         let (kept, wake, unsent) = (events.clone(), news.clone(), Arc::new(Unsent::up_to(10)));
-        let tell = move |event| {
+        let send_event = move |event| {
             kept.borrow_mut().push(event);
             wake.notify_one();
         };
@@ -69,7 +69,7 @@ impl Desk {
             secrets: Secrets::default(),
             alarm: Alarm::new().0,
         };
-        let worker = Worker::new(resources, Box::new(tell));
+        let worker = Worker::new(resources, Box::new(send_event));
         let queued = RefCell::new(queued);
         Self { worker, requests, plan, queue, unsent, queued, events, news, came, coming }
     }
@@ -108,7 +108,7 @@ impl Desk {
     }
 
     /// The messages of each request, in order: the first letter of each role and the content.
-    fn said(&self) -> Vec<String> {
+    fn bodies_sent(&self) -> Vec<String> {
         let message = |message: &Value| {
             let content = message["content"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
             format!("{:.1}:{content}", message["role"].as_str().unwrap())
@@ -132,7 +132,7 @@ impl Desk {
         self.came.lock().unwrap().iter().map(field).collect()
     }
 
-    fn finished(&self) -> Vec<Finished> {
+    fn finished(&self) -> Vec<FinishedExchange> {
         std::iter::from_fn(|| self.queued.borrow_mut().try_next()).map(|queued| queued.finished).collect()
     }
 
@@ -152,24 +152,24 @@ impl Desk {
 fn at_desk(
     conversations: Vec<Conversation>,
     reuse: Reuse,
-    answer: impl Fn(usize, usize, &str) -> Vec<u8> + Send + Sync + 'static,
+    respond: impl Fn(usize, usize, &str) -> Vec<u8> + Send + Sync + 'static,
     test: impl AsyncFnOnce(&Desk),
 ) {
     let make = |plan, dataset| Requests::new(plan, dataset, "1").unwrap().of_conversations(conversations);
-    at_desk_of(make, reuse, answer, test);
+    at_desk_of(make, reuse, respond, test);
 }
 
 /// As `at_desk`, with requests that the test makes.
 fn at_desk_of(
     make: impl FnOnce(Arc<Plan>, Arc<Dataset>) -> Requests,
     reuse: Reuse,
-    answer: impl Fn(usize, usize, &str) -> Vec<u8> + Send + Sync + 'static,
+    respond: impl Fn(usize, usize, &str) -> Vec<u8> + Send + Sync + 'static,
     test: impl AsyncFnOnce(&Desk),
 ) {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().build_local(tokio::runtime::LocalOptions::default()).unwrap();
     runtime.block_on(async {
-        let desk = Desk::new(make, reuse, Box::new(answer));
+        let desk = Desk::new(make, reuse, Box::new(respond));
         tokio::task::spawn_local(desk.worker.clone().launch());
         tokio::task::spawn_local(desk.worker.clone().keep_time(DeadlineTimer::new().unwrap()));
         let done = tokio::time::timeout(Duration::from_secs(60), test(&desk)).await;
@@ -245,7 +245,7 @@ fn sessions_of_one_conversation_share_no_responses() {
         for (session, turn) in [(0, 0), (1, 0), (1, 1), (0, 1)] {
             desk.send(dispatch(session, turn, 2)).await;
         }
-        assert_eq!(desk.said(), ["u:1", "u:1", "u:1 a:a1 u:2", "u:1 a:a0 u:2"]);
+        assert_eq!(desk.bodies_sent(), ["u:1", "u:1", "u:1 a:a1 u:2", "u:1 a:a0 u:2"]);
     });
 }
 
@@ -270,7 +270,7 @@ fn tool_calls_are_repeated_in_later_turns() {
 
 #[test]
 fn a_session_continues_after_a_failed_turn_with_the_text_before_the_failure() {
-    let answer = |number: usize, _: usize, _: &str| match number {
+    let respond = |number: usize, _: usize, _: &str| match number {
         1 => b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(),
         2 => {
             let cut = String::from_utf8(stream(&["half"])).unwrap();
@@ -281,13 +281,13 @@ fn a_session_continues_after_a_failed_turn_with_the_text_before_the_failure() {
         }
         _ => counting(number, 0, ""),
     };
-    at_desk(vec![talk("s", &["1", "2", "3", "4"])], Reuse::Always, answer, async |desk| {
+    at_desk(vec![talk("s", &["1", "2", "3", "4"])], Reuse::Always, respond, async |desk| {
         let mut ends = vec![desk.send(dispatch(0, 0, 4)).await, desk.send(dispatch(0, 1, 4)).await];
         let given_up = Dispatch { cancel_after: Some(Nanos(200_000_000)), ..dispatch(0, 2, 4) };
         ends.extend([desk.send(given_up).await, desk.send(dispatch(0, 3, 4)).await]);
         use RequestEnd::{Answered, Failed};
         assert_eq!(ends, [Answered, Failed, Failed, Answered]);
-        assert_eq!(desk.said()[2..], ["u:1 a:a0 u:2 u:3", "u:1 a:a0 u:2 u:3 a:half u:4"]);
+        assert_eq!(desk.bodies_sent()[2..], ["u:1 a:a0 u:2 u:3", "u:1 a:a0 u:2 u:3 a:half u:4"]);
     });
 }
 
@@ -331,8 +331,8 @@ fn requests_that_were_due_and_never_begun_leave_an_exchange_with_that_failure() 
 
 #[test]
 fn sessions_that_were_cut_off_are_forgotten_with_their_phase() {
-    let answer = |number: usize, _: usize, _: &str| if number < 2 { counting(number, 0, "") } else { Vec::new() };
-    at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, answer, async |desk| {
+    let respond = |number: usize, _: usize, _: &str| if number < 2 { counting(number, 0, "") } else { Vec::new() };
+    at_desk(vec![talk("s", &["1", "2"])], Reuse::Always, respond, async |desk| {
         let other = |turn| Dispatch { phase: PhaseIndex(1), ..dispatch(9, turn, 2) };
         desk.send(dispatch(0, 0, 3)).await;
         desk.send(other(0)).await;
@@ -350,13 +350,13 @@ fn sessions_that_were_cut_off_are_forgotten_with_their_phase() {
 
 #[test]
 fn the_first_content_is_reported_once_and_before_the_end() {
-    let answer = |number: usize, _: usize, _: &str| match number {
+    let respond = |number: usize, _: usize, _: &str| match number {
         0 => stream(&["", "a", "b"]),
         1 => json(r#"{"choices":[{"message":{"content":"whole"}}]}"#),
         2 => stream(&[""]),
         _ => b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n".to_vec(),
     };
-    at_desk(vec![talk("s", &["1"])], Reuse::Always, answer, async |desk| {
+    at_desk(vec![talk("s", &["1"])], Reuse::Always, respond, async |desk| {
         for session in 0..4 {
             desk.send(Dispatch { awaits_first_content: true, ..dispatch(session, 0, 1) }).await;
         }
@@ -378,8 +378,8 @@ fn the_first_content_is_reported_once_and_before_the_end() {
 
 #[test]
 fn responses_that_workers_parse_give_the_same_records() {
-    let answer = |_: usize, _: usize, _: &str| stream(&["hello there", "hello there"]);
-    at_desk(vec![talk("s", &["one two"])], Reuse::Always, answer, async |desk| {
+    let respond = |_: usize, _: usize, _: &str| stream(&["hello there", "hello there"]);
+    at_desk(vec![talk("s", &["one two"])], Reuse::Always, respond, async |desk| {
         desk.send(dispatch(0, 0, 1)).await;
         desk.send(Dispatch { awaits_first_content: true, ..dispatch(1, 0, 1) }).await;
         let exchanges = desk.exchanges();
@@ -480,7 +480,7 @@ fn responses_that_no_turn_depends_on_are_not_parsed_on_the_worker() {
         for turn in 0..3 {
             desk.send(dispatch(0, turn, 3)).await;
         }
-        assert_eq!(desk.said(), ["u:1", "u:1 u:2", "u:1 u:2 u:3"]);
+        assert_eq!(desk.bodies_sent(), ["u:1", "u:1 u:2", "u:1 u:2 u:3"]);
         assert!(desk.exchanges().iter().all(|exchange| exchange.parsed.is_none()));
     });
 }
@@ -561,7 +561,7 @@ fn a_request_that_waits_for_its_body_when_its_phase_is_over_is_never_begun() {
         desk.worker.perform(Command::Cancel(PhaseIndex(0)));
         assert_eq!(desk.returned(late()).await, RequestEnd::Cancelled);
         assert_eq!(desk.exchanges()[0].failure, Some(Failure::NeverBegun));
-        assert!(desk.said().is_empty());
+        assert!(desk.bodies_sent().is_empty());
         drop(asked);
     });
 }

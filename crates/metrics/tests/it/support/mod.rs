@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test target uses a part of it")]
 
-use aiperf_golden::Kind;
+use aiperf_golden::GoldenKind;
 use aiperf_metrics::{RunTraits, Slo, invalid_result};
 use aiperf_types::SpecDecode;
 use aiperf_types::{ContentMark, EndpointKind, HttpTiming, Measured, MonoNs, RequestError, TokenCounts, Usage, WallNs};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// Runs every case of a kind.
 #[track_caller]
-pub(crate) fn each_case(kind: &Kind, check: impl Fn(&Value)) {
+pub(crate) fn each_case(kind: &GoldenKind, check: impl Fn(&Value)) {
     kind.run(|_| None, check);
 }
 

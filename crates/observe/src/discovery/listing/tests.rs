@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn no_answer_is_too_odd_to_be_read(body in prop::collection::vec(any::<u8>(), 0..200), status in 100u16..600) {
+    fn no_response_is_too_odd_to_be_read(body in prop::collection::vec(any::<u8>(), 0..200), status in 100u16..600) {
         let _ = read_page(&body, true, &mut Endpoints::default());
         prop_assert!(refusal(status, &body, &access(), &Scope::Everywhere).contains(&status.to_string()));
     }

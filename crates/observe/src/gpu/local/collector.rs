@@ -118,10 +118,10 @@ impl LocalCollector {
 
     /// Waits until the first reading is done.
     pub fn wait_until_read(&self, is_stopped: impl Fn() -> bool) {
-        let (sender, answer) = mpsc::channel();
+        let (sender, done) = mpsc::channel();
         let _ = self.commands.send(Command::WhenRead(sender));
         let until = Instant::now() + self.patience;
-        while let Err(RecvTimeoutError::Timeout) = answer.recv_timeout(LOOK_WHETHER_STOPPED) {
+        while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(LOOK_WHETHER_STOPPED) {
             if is_stopped() || Instant::now() >= until {
                 return;
             }
@@ -170,7 +170,7 @@ impl Reading {
             match commands.recv_timeout(Duration::from_nanos(next.since(mono_now()).0)) {
                 Ok(Command::Read) => self.read(false),
                 Ok(Command::WriteTo(file)) => self.write_to(file),
-                Ok(Command::WhenRead(answer)) => drop(answer.send(())),
+                Ok(Command::WhenRead(waiter)) => drop(waiter.send(())),
                 Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected) => {
                     let written = self.lines.finish();
                     return self.keep_failure(written);

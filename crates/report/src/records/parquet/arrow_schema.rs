@@ -5,7 +5,7 @@
 //! members before them, and offsets that point forward. It is written from the top down, and an offset is filled in
 //! when its target is written. `scripts/check-docs` compares it with Arrow itself.
 
-use super::column::{Column, ELEMENT, Kind};
+use super::column::{Column, ColumnType, ELEMENT};
 use super::columns::Columns;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -104,20 +104,20 @@ impl FlatBuffer {
 
     fn column(&mut self, place: usize, column: &Column) {
         let element = match column.kind {
-            Kind::Floats => Some(Kind::Float),
-            Kind::Texts => Some(Kind::Text),
-            Kind::Int | Kind::Float | Kind::Bool | Kind::Text => None,
+            ColumnType::Floats => Some(ColumnType::Float),
+            ColumnType::Texts => Some(ColumnType::Text),
+            ColumnType::Int | ColumnType::Float | ColumnType::Bool | ColumnType::Text => None,
         };
         self.field(place, column.name, column.kind, column.unit, element);
     }
 
-    fn field(&mut self, place: usize, name: &str, kind: Kind, unit: Option<&str>, element: Option<Kind>) {
+    fn field(&mut self, place: usize, name: &str, kind: ColumnType, unit: Option<&str>, element: Option<ColumnType>) {
         let (tag, members): (u32, &[Option<u32>]) = match kind {
-            Kind::Int => (INT, &[Some(64), Some(1)]),
-            Kind::Float => (FLOATING_POINT, &[Some(DOUBLE)]),
-            Kind::Bool => (BOOL, &[]),
-            Kind::Text => (UTF8, &[]),
-            Kind::Floats | Kind::Texts => (LIST, &[]),
+            ColumnType::Int => (INT, &[Some(64), Some(1)]),
+            ColumnType::Float => (FLOATING_POINT, &[Some(DOUBLE)]),
+            ColumnType::Bool => (BOOL, &[]),
+            ColumnType::Text => (UTF8, &[]),
+            ColumnType::Floats | ColumnType::Texts => (LIST, &[]),
         };
         // Elements of lists are never absent.
         let nullable = u32::from(name != ELEMENT);

@@ -5,7 +5,7 @@
 //! first bytes, then all second ones, so that equal bytes are together.
 
 use super::cells::CellReader;
-use super::column::Kind;
+use super::column::ColumnType;
 use super::columns::Columns;
 use super::delta::push_deltas;
 use super::zstd::Compressor;
@@ -141,12 +141,12 @@ impl Levels {
 }
 
 impl ColumnValues {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: ColumnType) -> Self {
         let values = match kind {
-            Kind::Int => Values::Ints(Vec::new()),
-            Kind::Float | Kind::Floats => Values::Floats(Vec::new()),
-            Kind::Bool => Values::Bools(Vec::new()),
-            Kind::Text | Kind::Texts => Values::Texts(Vec::new()),
+            ColumnType::Int => Values::Ints(Vec::new()),
+            ColumnType::Float | ColumnType::Floats => Values::Floats(Vec::new()),
+            ColumnType::Bool => Values::Bools(Vec::new()),
+            ColumnType::Text | ColumnType::Texts => Values::Texts(Vec::new()),
         };
         let levels = Levels { is_list: kind.is_list(), rows: 0, definition: Vec::new(), repetition: Vec::new() };
         Self { levels, values }

@@ -7,13 +7,13 @@ pub(crate) const ELEMENT: &str = "element";
 
 pub(crate) struct Column {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnType,
     pub(crate) unit: Option<&'static str>,
 }
 
 /// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnType {
     Int,
     Float,
     Bool,
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     Texts,
 }
 
-impl Kind {
+impl ColumnType {
     /// The physical type of the values, or of the elements of lists.
     pub(crate) fn physical(self) -> Physical {
         match self {

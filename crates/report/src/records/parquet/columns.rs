@@ -2,7 +2,7 @@
 //! have, the server's data on speculative decoding, the error, and what is not exact about the request.
 
 use super::cells::Cells;
-use super::column::{Column, ELEMENT, Kind};
+use super::column::{Column, ColumnType, ELEMENT};
 use crate::format::json::push_str;
 use crate::records::jsonl::push_spec_decode;
 use crate::records::measurement::RecordMeasurement;
@@ -32,30 +32,30 @@ impl Source<'_> {
 /// A column of every file. A record without a value writes no cell.
 struct Fixed {
     name: &'static str,
-    kind: Kind,
+    kind: ColumnType,
     cell: CellOf,
 }
 
 type CellOf = fn(&Source<'_>, &mut Cells<'_>);
 
 const fn int(name: &'static str, cell: CellOf) -> Fixed {
-    Fixed { name, kind: Kind::Int, cell }
+    Fixed { name, kind: ColumnType::Int, cell }
 }
 
 const fn float(name: &'static str, cell: CellOf) -> Fixed {
-    Fixed { name, kind: Kind::Float, cell }
+    Fixed { name, kind: ColumnType::Float, cell }
 }
 
 const fn bool(name: &'static str, cell: CellOf) -> Fixed {
-    Fixed { name, kind: Kind::Bool, cell }
+    Fixed { name, kind: ColumnType::Bool, cell }
 }
 
 const fn text(name: &'static str, cell: CellOf) -> Fixed {
-    Fixed { name, kind: Kind::Text, cell }
+    Fixed { name, kind: ColumnType::Text, cell }
 }
 
 const fn texts(name: &'static str, cell: CellOf) -> Fixed {
-    Fixed { name, kind: Kind::Texts, cell }
+    Fixed { name, kind: ColumnType::Texts, cell }
 }
 
 /// Units by the end of a column's name.
@@ -147,9 +147,9 @@ impl Columns {
         let metric = |(metric, kind): (&'static Metric, ValueKind)| Column {
             name: metric.tag,
             kind: match kind {
-                ValueKind::Int => Kind::Int,
-                ValueKind::Float => Kind::Float,
-                ValueKind::List => Kind::Floats,
+                ValueKind::Int => ColumnType::Int,
+                ValueKind::Float => ColumnType::Float,
+                ValueKind::List => ColumnType::Floats,
             },
             unit: Some(metric.display.name()),
         };
@@ -195,7 +195,7 @@ impl Columns {
         self.metrics.iter().enumerate().map(|(at, metric)| (METADATA.len() + at, *metric))
     }
 
-    pub(crate) fn kind(&self, column: usize) -> Option<Kind> {
+    pub(crate) fn kind(&self, column: usize) -> Option<ColumnType> {
         self.columns.get(column).map(|column| column.kind)
     }
 
@@ -235,10 +235,10 @@ fn field(column: &Column) -> Result<TypePtr> {
     Ok(Arc::new(group.build()?))
 }
 
-fn leaf(name: &str, kind: Kind, repetition: Repetition) -> Result<TypePtr> {
+fn leaf(name: &str, kind: ColumnType, repetition: Repetition) -> Result<TypePtr> {
     let leaf = Type::primitive_type_builder(name, kind.physical()).with_repetition(repetition);
     let leaf = match kind {
-        Kind::Text | Kind::Texts => {
+        ColumnType::Text | ColumnType::Texts => {
             leaf.with_logical_type(Some(LogicalType::String)).with_converted_type(ConvertedType::UTF8)
         }
         _ => leaf,

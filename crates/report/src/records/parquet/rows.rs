@@ -1,7 +1,7 @@
 //! Puts records into rows of cells, on the record threads.
 
 use super::cells::Cells;
-use super::column::Kind;
+use super::column::ColumnType;
 use super::columns::{Columns, Source};
 use crate::records::measurement::RecordMeasurement;
 use crate::records::metadata::RunIds;
@@ -31,9 +31,9 @@ impl RecordRow {
             };
             cells.go_to(column);
             match (self.columns.kind(column), value) {
-                (Some(Kind::Int), Value::Int(value)) => cells.maybe_signed(Some(value)),
-                (Some(Kind::Float), Value::Float(value)) => cells.float(value),
-                (Some(Kind::Floats), Value::List(values)) => cells.floats(values),
+                (Some(ColumnType::Int), Value::Int(value)) => cells.maybe_signed(Some(value)),
+                (Some(ColumnType::Float), Value::Float(value)) => cells.float(value),
+                (Some(ColumnType::Floats), Value::List(values)) => cells.floats(values),
                 (kind, value) => debug_assert!(false, "{}: {value:?} in a column of {kind:?}", metric.tag),
             }
         }

@@ -53,7 +53,7 @@ fn a_stream_that_failed_among_others_brings_adjusted_twins_of_all_four_times() {
 }
 
 #[test]
-fn a_whole_answer_that_failed_among_others_brings_an_adjusted_latency() {
+fn a_whole_response_that_failed_among_others_brings_an_adjusted_latency() {
     let records = and_one_that_failed(counted(three_whole(), 40, Some(5)), Some(70));
     let run = Bench::of(EndpointKind::Completions, false).run(&records);
     run.shows(&[SENT, CURVES, ANSWERED, HTTP, INPUT, OUTPUT, OUTPUT_TEXT, FAILED, FAILED_INPUT, ADJUSTED]);
@@ -106,7 +106,7 @@ fn a_prompt_that_was_too_long_is_counted_apart() {
 }
 
 #[test]
-fn a_run_in_which_everything_failed_has_no_time_of_an_answer() {
+fn a_run_in_which_everything_failed_has_no_time_of_a_response() {
     let failed =
         |number| Measured { tokens: TokenCounts { input: Some(40), ..TokenCounts::default() }, ..refused(number) };
     for streaming in [true, false] {

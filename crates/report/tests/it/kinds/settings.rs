@@ -168,7 +168,7 @@ fn gpus_have_four_metrics_on_the_console_and_those_of_their_vendor_in_files() {
 }
 
 #[test]
-fn graded_answers_may_have_any_length() {
+fn graded_responses_may_have_any_length() {
     let mut records = counted(three_whole(), 40, Some(5));
     records.iter_mut().for_each(|record| record.requested_osl = Some(100));
     let run = Bench::of(EndpointKind::Chat, false).run(&records);

@@ -7,7 +7,7 @@ pub(crate) mod streamed;
 
 use aiperf_golden::{GoldenFile, respelled};
 use aiperf_metrics::{
-    ConsoleGroup, Flags, Kind, MetricResult, Metrics, RunTraits, Stats, Summary, Thresholds, registry,
+    ConsoleGroup, Flags, MetricResult, MetricType, Metrics, RunTraits, Stats, Summary, Thresholds, registry,
 };
 use aiperf_observe::TimeRange;
 use aiperf_plan::redact::Redactor;
@@ -60,7 +60,7 @@ pub(crate) fn result(tag: &str, block: &Value) -> MetricResult {
     let text = |name: &str| block.get(name).and_then(Value::as_str);
     let header = known.map(|metric| metric.header).or(text("header")).unwrap_or(tag);
     // Single values have no count, though the reference's intermediate results do.
-    let single = known.is_some_and(|metric| matches!(metric.kind(), Kind::Aggregate(_) | Kind::Derived));
+    let single = known.is_some_and(|metric| matches!(metric.kind(), MetricType::Aggregate(_) | MetricType::Derived));
     MetricResult {
         tag: tag.to_owned().into(),
         header: header.to_owned().into(),

@@ -122,7 +122,7 @@ const START: MonoNs = MonoNs(1_000_000_000);
 
 /// What the server has still to send, in order.
 #[derive(Clone, Copy, Debug)]
-struct Answer {
+struct DueEvent {
     number: u64,
     dispatch: Dispatch,
     /// `None` is the first content.
@@ -132,7 +132,7 @@ struct Answer {
 pub(crate) struct Run<'a> {
     config: &'a Value,
     schedule: Schedule,
-    answers: BTreeMap<(MonoNs, u64), Answer>,
+    due_events: BTreeMap<(MonoNs, u64), DueEvent>,
     asked: u64,
     sent: u64,
     pub(crate) happened: Vec<Happened>,
@@ -144,9 +144,9 @@ impl<'a> Run<'a> {
     /// Runs a case to its end.
     pub(crate) fn of(config: &'a Value) -> Self {
         let phases = vec![PhaseStory::default(); list(&config["phases"]).count()];
-        let (schedule, answers) = (Schedule::new(setup(config)), BTreeMap::new());
+        let (schedule, due_events) = (Schedule::new(setup(config)), BTreeMap::new());
         let mut run =
-            Self { config, schedule, answers, asked: 0, sent: 0, happened: Vec::new(), phases, is_over: false };
+            Self { config, schedule, due_events, asked: 0, sent: 0, happened: Vec::new(), phases, is_over: false };
         run.drive();
         run
     }
@@ -154,8 +154,8 @@ impl<'a> Run<'a> {
     fn drive(&mut self) {
         let mut now = START;
         while !self.is_over {
-            let next = self.answers.first_entry().filter(|entry| entry.key().0 <= now).map(|entry| entry.remove());
-            let event = next.map(|Answer { number, dispatch, end }| {
+            let next = self.due_events.first_entry().filter(|entry| entry.key().0 <= now).map(|entry| entry.remove());
+            let event = next.map(|DueEvent { number, dispatch, end }| {
                 let (session, turn) = (dispatch.session, dispatch.turn);
                 let Some(end) = end else { return Event::FirstContent { session, turn } };
                 self.happened.push(Happened::Return { at: now.since(START), number, end });
@@ -164,14 +164,14 @@ impl<'a> Run<'a> {
             let mut actions = Vec::new();
             let deadline = self.schedule.poll(now, event, &mut actions);
             actions.into_iter().for_each(|action| self.act(now, action));
-            let next = self.answers.keys().next().map(|(at, _)| *at).into_iter().chain(deadline).min();
+            let next = self.due_events.keys().next().map(|(at, _)| *at).into_iter().chain(deadline).min();
             now = now.max(next.unwrap_or(now));
             assert!(self.is_over || next.is_some(), "the run waits for nothing");
         }
     }
 
-    fn answer_at(&mut self, at: MonoNs, answer: Answer) {
-        self.answers.insert((at, self.asked), answer);
+    fn add_due(&mut self, at: MonoNs, due: DueEvent) {
+        self.due_events.insert((at, self.asked), due);
         self.asked += 1;
     }
 
@@ -194,10 +194,10 @@ impl<'a> Run<'a> {
         }
         let first = given("ttft_s").filter(|first| !has_failed && dispatch.awaits_first_content && *first <= latency);
         if let Some(first) = first {
-            self.answer_at(now.plus(first), Answer { number, dispatch, end: None });
+            self.add_due(now.plus(first), DueEvent { number, dispatch, end: None });
         }
         let end = if has_failed { RequestEnd::Failed } else { RequestEnd::Answered };
-        self.answer_at(now.plus(latency), Answer { number, dispatch, end: Some(end) });
+        self.add_due(now.plus(latency), DueEvent { number, dispatch, end: Some(end) });
     }
 
     fn act(&mut self, now: MonoNs, action: Action) {
@@ -215,17 +215,13 @@ impl<'a> Run<'a> {
             }
             Action::Cancel(phase) => {
                 self.happened.push(Happened::CancelAll { at });
-                let is_cancelled = |answer: &Answer| answer.dispatch.phase == phase;
-                let mut cancelled: Vec<Answer> = self
-                    .answers
-                    .values()
-                    .copied()
-                    .filter(|answer| is_cancelled(answer) && answer.end.is_some())
-                    .collect();
-                self.answers.retain(|_, answer| !is_cancelled(answer));
-                cancelled.sort_by_key(|answer| answer.number);
-                for answer in cancelled {
-                    self.answer_at(now, Answer { end: Some(RequestEnd::Cancelled), ..answer });
+                let is_cancelled = |due: &DueEvent| due.dispatch.phase == phase;
+                let mut cancelled: Vec<DueEvent> =
+                    self.due_events.values().copied().filter(|due| is_cancelled(due) && due.end.is_some()).collect();
+                self.due_events.retain(|_, due| !is_cancelled(due));
+                cancelled.sort_by_key(|due| due.number);
+                for due in cancelled {
+                    self.add_due(now, DueEvent { end: Some(RequestEnd::Cancelled), ..due });
                 }
             }
             Action::Complete(phase, end, counts) => {

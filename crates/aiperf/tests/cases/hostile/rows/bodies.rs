@@ -1,10 +1,10 @@
 //! Whole bodies.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{Close, Drip, Hold, Json, Repeat, Request, Send};
 use crate::hostile::table::{CHAT, Row, stream, whole};
 
-const NO_CONTENT: crate::hostile::table::Outcome = Fails("InvalidInferenceResultError");
+const NO_CONTENT: crate::hostile::table::ExpectedOutcome = Fails("InvalidInferenceResultError");
 
 pub(crate) const ROWS: &[Row] = &[
     whole("answers well", &[&[Request, Json(CHAT)]], Answered).holds(&[("/output_sequence_length/avg", 2.0)]),

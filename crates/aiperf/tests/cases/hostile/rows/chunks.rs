@@ -1,10 +1,10 @@
 //! Chunk framing.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{Chunk, Close, Drip, End, Request, Send, Stream};
 use crate::hostile::table::{DONE, Row, WORD, stream};
 
-const BAD_FRAMING: crate::hostile::table::Outcome = Fails("ClientPayloadError");
+const BAD_FRAMING: crate::hostile::table::ExpectedOutcome = Fails("ClientPayloadError");
 /// The bytes of a word's event: 2f in hexadecimal.
 const EVENT: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
 

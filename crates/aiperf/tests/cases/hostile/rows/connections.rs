@@ -1,11 +1,12 @@
 //! Connections.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{Chunk, Close, End, Hold, Json, Request, Reset, Send, Stream, Wait};
 use crate::hostile::table::{CHAT, DONE, Row, WORD, stream, whole};
 
 /// The kernel decides what meets the reset first: a connect, a write or a read.
-const LOST: crate::hostile::table::Outcome = Fails("ClientOSError|ServerDisconnectedError|ClientConnectorError");
+const LOST: crate::hostile::table::ExpectedOutcome =
+    Fails("ClientOSError|ServerDisconnectedError|ClientConnectorError");
 
 pub(crate) const ROWS: &[Row] = &[
     whole("takes a request and never answers", &[&[Request, Hold]], Fails("TimeoutError"))

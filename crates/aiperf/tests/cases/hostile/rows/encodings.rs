@@ -1,10 +1,10 @@
 //! Bodies that are compressed, and text in other charsets.
 //!
-//! The bytes are those of Python's `zlib`: an answer of two words with `compressobj(9, DEFLATED, 31)`, 15 for the frame
-//! of zlib, -15 for none; two events and the last one, each flushed with `Z_SYNC_FLUSH`, in chunks; and 64 KiB of
+//! The bytes are those of Python's `zlib`: a response of two words with `compressobj(9, DEFLATED, 31)`, 15 for the
+//! frame of zlib, -15 for none; two events and the last one, each flushed with `Z_SYNC_FLUSH`, in chunks; and 64 KiB of
 //! spaces.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{End, Repeat, Request, Send, Wait};
 use crate::hostile::table::{Row, stream, whole};
 
@@ -135,7 +135,7 @@ pub(crate) const ROWS: &[Row] = &[
         Answered,
     ),
     whole(
-        "writes in a charset that nobody knows",
+        "writes in an unknown charset",
         &[&[
             Request,
             Send(

@@ -1,10 +1,10 @@
 //! Response heads.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{Chunk, Close, End, Hold, Json, Repeat, Request, Send};
 use crate::hostile::table::{DONE, Row, WORD, stream, whole};
 
-const BAD_HEAD: crate::hostile::table::Outcome = Fails("ClientResponseError");
+const BAD_HEAD: crate::hostile::table::ExpectedOutcome = Fails("ClientResponseError");
 
 pub(crate) const ROWS: &[Row] = &[
     whole(

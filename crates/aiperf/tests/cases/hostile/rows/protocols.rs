@@ -1,23 +1,23 @@
 //! Servers that take no end, and servers of another protocol.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{Chunk, Close, Forever, Goodbye, Hold, Json, Repeat, Request, Send, Stream, Wait};
-use crate::hostile::table::{CHAT, Outcome, Row, WORD, http2, stream, tls, whole};
+use crate::hostile::table::{CHAT, ExpectedOutcome, Row, WORD, http2, stream, tls, whole};
 
-const NO_HTTP2: Outcome = Fails("ClientResponseError|ClientOSError|ServerDisconnectedError");
-const NO_TLS: Outcome = Fails("ClientConnectorSSLError");
+const NO_HTTP2: ExpectedOutcome = Fails("ClientResponseError|ClientOSError|ServerDisconnectedError");
+const NO_TLS: ExpectedOutcome = Fails("ClientConnectorSSLError");
 /// The settings of an HTTP/2 server, all as usual.
 const SETTINGS: &[u8] = b"\0\0\0\x04\0\0\0\0\0";
-const FLOODED: Outcome = Fails("ClientResponseError");
+const FLOODED: ExpectedOutcome = Fails("ClientResponseError");
 const PING: &[u8] = b"\0\0\x08\x06\0\0\0\0\0pingping";
 const PRIORITY: &[u8] = b"\0\0\x05\x02\0\0\0\0\x01\0\0\0\0\x10";
-/// The head of an interim answer to the first request: `:status: 103`, the name by its place in the table of HPACK.
+/// The head of an interim response to the first request: `:status: 103`, the name by its place in the table of HPACK.
 const EARLY_HINTS: &[u8] = b"\0\0\x05\x01\x04\0\0\0\x01\x08\x03103";
-/// The head of an answer to the first request, up to the value of a field: 9,000 bytes are to follow.
+/// The head of a response to the first request, up to the value of a field: 9,000 bytes are to follow.
 const LONG_FIELD: &[u8] = b"\0\x23\x2f\x01\x04\0\0\0\x01\x88\0\x01x\x7f\xa9\x45";
 /// The head of a stream that ends with its connection.
 const UNTIL_CLOSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
-/// A chunk of an event stream with a word of an answer.
+/// A chunk of an event stream with a word of a response.
 const WORD_IN_A_CHUNK: &[u8] = b"34\r\ndata: {\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n\r\n";
 
 pub(crate) const ROWS: &[Row] = &[

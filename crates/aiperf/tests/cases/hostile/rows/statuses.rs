@@ -1,12 +1,12 @@
-//! Answers that are no success.
+//! Responses that are no success.
 
-use crate::hostile::table::Outcome::Fails;
+use crate::hostile::table::ExpectedOutcome::Fails;
 use crate::hostile::table::Step::{Chunk, Close, End, Hold, Repeat, Request, Send};
 use crate::hostile::table::{Row, stream, whole};
 
 pub(crate) const ROWS: &[Row] = &[
     whole(
-        "redirects to where nobody listens",
+        "redirects to a port without a listener",
         &[&[Request, Send(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n")]],
         Fails("ClientConnectorError"),
     )

@@ -1,16 +1,16 @@
 //! Event streams.
 
-use crate::hostile::table::Outcome::{Answered, Fails};
+use crate::hostile::table::ExpectedOutcome::{Answered, Fails};
 use crate::hostile::table::Step::{Chunk, Drip, End, Hold, Repeat, Request, Reset, Send, Stream, Wait};
 use crate::hostile::table::{DONE, Row, WORD, stream};
 
-const FAILED: crate::hostile::table::Outcome = Fails("SSEResponseError");
-const NO_CONTENT: crate::hostile::table::Outcome = Fails("InvalidInferenceResultError");
+const FAILED: crate::hostile::table::ExpectedOutcome = Fails("SSEResponseError");
+const NO_CONTENT: crate::hostile::table::ExpectedOutcome = Fails("InvalidInferenceResultError");
 
-/// An event with a word of an answer, and the member of an error without one.
+/// An event with a word of a response, and the member of an error without one.
 const NO_ERROR: &str = "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\" hello\"}}]}\n\n";
 
-/// The last event of a choice: as it should be, and as a server ends an answer that it gives up.
+/// The last event of a choice: as it should be, and as a server ends a response that it gives up.
 const STOPPED: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
 const ABORTED: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"abort\"}]}\n\n";
 

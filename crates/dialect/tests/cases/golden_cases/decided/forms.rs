@@ -1,4 +1,4 @@
-//! Forms, templates, payloads as they are, and paths into answers.
+//! Forms, templates, payloads as they are, and paths into responses.
 
 use super::{Decided, Part};
 use crate::golden_cases::requests::endpoint;

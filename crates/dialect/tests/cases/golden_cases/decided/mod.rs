@@ -22,7 +22,7 @@ pub(crate) enum Part {
     /// The content of each response.
     Responses,
     Usage,
-    /// The output of the whole answer.
+    /// The output of the whole response.
     Text,
     Reasoning,
     /// When content came, and whether there was any.

@@ -38,7 +38,7 @@ pub(super) const READINGS: &[Decided] = &[
     },
 ];
 
-/// Whether an answer has an image that can be seen.
+/// Whether a response has an image that can be seen.
 fn has_image(body: &Value) -> bool {
     let is_seen =
         |image: &Value| ["url", "b64_json"].iter().any(|key| image[*key].as_str().is_some_and(|t| !t.is_empty()));

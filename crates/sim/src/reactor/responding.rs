@@ -53,12 +53,12 @@ impl Reactor {
             let head = Head { fields: &[("location", &location)], ..Head::json(Status(redirect.status)) };
             self.shared.metrics(self.thread).record_http_response(asked.path, asked.api.method, redirect.status, 1);
             connection.closing |= !request.keep_alive;
-            self.answer(connection, stream, &head, (b"", Extent::All), truth);
+            self.respond(connection, stream, &head, (b"", Extent::All), truth);
             return Disposition::Keep;
         }
         let Some(route) = route else {
             connection.closing |= !request.keep_alive;
-            return self.answer_other(task, connection, request, truth);
+            return self.respond_other(task, connection, request, truth);
         };
         let refused = match fault {
             Some(Fault::Reset) => {
@@ -100,7 +100,7 @@ impl Reactor {
             Err((error, truth)) => {
                 connection.closing |= !request.keep_alive;
                 self.shared.metrics(self.thread).record_http_response(route.path, route.api.method, error.status.0, 1);
-                self.answer_error(connection, stream, (route.api.error)(&error), (error.status, truth));
+                self.respond_error(connection, stream, (route.api.error)(&error), (error.status, truth));
             }
             Ok(exchange) => {
                 connection.put_exchange(stream, Box::new(exchange));
@@ -153,7 +153,7 @@ impl Reactor {
         }
     }
 
-    pub(super) fn answer_error(
+    pub(super) fn respond_error(
         &mut self,
         connection: &mut Connection,
         stream: u32,
@@ -161,11 +161,11 @@ impl Reactor {
         (status, truth): (Status, Option<Box<TruthRecord>>),
     ) {
         let head = Head { status, content_type: error.content_type, fields: &[] };
-        self.answer(connection, stream, &head, (&error.bytes, Extent::All), truth);
+        self.respond(connection, stream, &head, (&error.bytes, Extent::All), truth);
     }
 
     /// Everything that is not inference.
-    pub(super) fn answer_other(
+    pub(super) fn respond_other(
         &mut self,
         task: Task,
         connection: &mut Connection,
@@ -175,7 +175,7 @@ impl Reactor {
         if let Some(show) = Show::at(&self.shared.script.config, request.path)
             && matches!(request.method, "GET" | "HEAD")
         {
-            return self.answer_metrics(task, connection, (show, request), truth);
+            return self.respond_metrics(task, connection, (show, request), truth);
         }
         let Page { handler, method, status, fault, content_type, body } =
             self.shared.page(request.method, request.path);
@@ -186,12 +186,12 @@ impl Reactor {
         // A client that asks for a head alone would take a body for the next response.
         let extent = if request.method == "HEAD" { Extent::HeadAlone } else { Extent::All };
         let head = Head { status, content_type, fields: &[] };
-        self.answer(connection, task.stream, &head, (&body, extent), truth);
+        self.respond(connection, task.stream, &head, (&body, extent), truth);
         Disposition::Keep
     }
 
     /// Answers a request at once.
-    pub(super) fn answer(
+    pub(super) fn respond(
         &mut self,
         connection: &mut Connection,
         stream: u32,
@@ -200,10 +200,10 @@ impl Reactor {
         truth: Option<Box<TruthRecord>>,
     ) {
         let reply = Reply::new(stream, !connection.closing, None);
-        self.answer_with(connection, reply, head, body, truth);
+        self.respond_with(connection, reply, head, body, truth);
     }
 
-    pub(super) fn answer_with(
+    pub(super) fn respond_with(
         &mut self,
         connection: &mut Connection,
         mut reply: Reply,

@@ -2,13 +2,13 @@
 //! bytes are split into reads.
 //!
 //! Every test run tries a few thousand. This command tries more, from the seed in `SEED` on:
-//! `MUTATIONS=1000000 cargo test --workspace --test it mutated_answers -- --ignored --nocapture`.
+//! `MUTATIONS=1000000 cargo test --workspace --test it mutated_responses -- --ignored --nocapture`.
 
-use aiperf_dialect::{Answer, Api};
+use aiperf_dialect::{Api, ResponseParser};
 use aiperf_plan::{BaseUrl, EndpointPlan};
 use aiperf_transport::body;
 use aiperf_transport::framer::Framer;
-use aiperf_transport::receive::{Kept, record_read};
+use aiperf_transport::receive::{Retention, record_read};
 use aiperf_types::{EndpointKind, Exchange, MonoNs, Read};
 use nix::time::{ClockId, clock_gettime};
 use std::fmt::Write;
@@ -99,10 +99,10 @@ fn mutate(bytes: &mut Vec<u8>, draws: &mut Draws) {
 }
 
 /// A mutated response: all of it, or only its body, so that the framing accepts it.
-fn mutated(answer: &Captured, draws: &mut Draws) -> Vec<u8> {
-    let is_stream = answer.head.windows(9).any(|nine| nine == b": chunked");
+fn mutated(captured: &Captured, draws: &mut Draws) -> Vec<u8> {
+    let is_stream = captured.head.windows(9).any(|nine| nine == b": chunked");
     let only_body = draws.below(2) == 0;
-    let (mut body, mut head) = (answer.body.clone(), answer.head.clone());
+    let (mut body, mut head) = (captured.body.clone(), captured.head.clone());
     if only_body {
         mutate(&mut body, draws);
         let kind = if is_stream { "text/event-stream" } else { "application/json" };
@@ -137,7 +137,7 @@ fn receive(bytes: &[u8], draws: &mut Draws, longest: usize) -> Option<Exchange> 
             Read { at, lag: 0, len: fresh as u32, ..Default::default() },
             &mut exchange,
             &mut framer,
-            &mut Kept::up_to(usize::MAX),
+            &mut Retention::up_to(usize::MAX),
         )
         .ok()?;
     }
@@ -151,17 +151,17 @@ fn read(exchange: &Exchange) -> String {
     for &kind in EndpointKind::ALL {
         let url = BaseUrl::parse("http://localhost:8000").unwrap();
         let api = Api::new(&EndpointPlan::new(kind, vec![url]), "m").unwrap();
-        let mut answer = Answer::new(&api, MonoNs(1));
+        let mut parser = ResponseParser::new(&api, MonoNs(1));
         if body::is_event_stream(exchange) {
             let mut on = true;
-            body::for_each_span(exchange, |read, span| on = on && answer.feed_stream(span, read));
+            body::for_each_span(exchange, |read, span| on = on && parser.feed_stream(span, read));
             if on {
-                answer.end_stream(MonoNs(1 << 40));
+                parser.end_stream(MonoNs(1 << 40));
             }
         } else {
-            answer.feed_body(&body::collect(exchange), Read { at: MonoNs(1 << 40), ..Read::default() });
+            parser.feed_body(&body::collect(exchange), Read { at: MonoNs(1 << 40), ..Read::default() });
         }
-        let parsed = answer.finish();
+        let parsed = parser.finish();
         let texts = (parsed.output_text, parsed.reasoning_text, parsed.usage, parsed.error);
         let counts = (parsed.content.len(), parsed.responses, parsed.unreadable, parsed.unreadable_usage);
         write!(out, " {texts:?} {counts:?}").unwrap();
@@ -181,11 +181,11 @@ struct Tally {
 }
 
 fn run(seeds: std::ops::Range<u64>) -> Tally {
-    let answers = captured();
+    let responses = captured();
     let mut tally = Tally { whole: 0, bytes: 0, slowest: Duration::ZERO };
     for seed in seeds {
         let mut draws = Draws(seed.wrapping_mul(0xD134_2543_DE82_EF95));
-        let bytes = mutated(&answers[draws.below(answers.len())], &mut draws);
+        let bytes = mutated(&responses[draws.below(responses.len())], &mut draws);
         let started = cpu_now();
         let at_once = receive(&bytes, &mut draws, usize::MAX).map(|exchange| read(&exchange));
         let in_pieces = receive(&bytes, &mut draws, 40).map(|exchange| read(&exchange));
@@ -198,14 +198,14 @@ fn run(seeds: std::ops::Range<u64>) -> Tally {
 }
 
 #[test]
-fn mutated_answers_are_read_to_an_end_and_the_same_in_any_splits() {
+fn mutated_responses_are_read_to_an_end_and_the_same_in_any_splits() {
     let tally = run(0..3000);
     assert!(tally.whole > 1000, "{} responses were complete: too few for the test", tally.whole);
 }
 
 #[test]
 #[ignore = "takes minutes"]
-fn a_million_mutated_answers_are_read_to_an_end() {
+fn a_million_mutated_responses_are_read_to_an_end() {
     let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |text| text.parse().unwrap());
     let (seed, count) = (number("SEED", 1 << 32), number("MUTATIONS", 1_000_000));
     let started = Instant::now();
@@ -218,7 +218,7 @@ fn a_million_mutated_answers_are_read_to_an_end() {
     let sum = |part: fn(&Tally) -> u64| tallies.iter().map(part).sum::<u64>();
     // A few kilobytes take a millisecond. If they take a hundred, the time is not linear in their size.
     println!(
-        "{count} mutated answers from seed {seed}, {} of them whole, {} MB, in {:.0} s; the slowest took {:?}",
+        "{count} mutated responses from seed {seed}, {} of them whole, {} MB, in {:.0} s; the slowest took {:?}",
         sum(|tally| tally.whole),
         sum(|tally| tally.bytes) / 1_000_000,
         started.elapsed().as_secs_f64(),

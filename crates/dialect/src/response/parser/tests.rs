@@ -10,11 +10,11 @@ fn chunk(text: &str, tail: &str) -> String {
 }
 
 fn stream(events: &[&str]) -> Parsed {
-    let mut answer = Answer::new(&chat(), MonoNs(1));
+    let mut parser = ResponseParser::new(&chat(), MonoNs(1));
     for (i, event) in events.iter().enumerate() {
-        answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(i as u64 + 2));
+        parser.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(i as u64 + 2));
     }
-    answer.finish()
+    parser.finish()
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn of_a_member_that_is_there_twice_the_last_counts() {
 }
 
 #[test]
-fn a_response_with_several_answers_came_once() {
+fn a_response_with_several_choices_is_one_response() {
     let chunk = |index: u32, text: &str| json!({"index": index, "delta": {"content": text}});
     let both = json!({"choices": [chunk(1, "x"), chunk(0, "a")]}).to_string();
     let parsed = stream(&[&both, &json!({"choices": [chunk(1, "y")]}).to_string()]);
@@ -63,26 +63,26 @@ fn each_choice_thinks_for_itself() {
 fn a_response_without_content_leaves_no_id_to_go_on_from() {
     let api = api(EndpointKind::Responses);
     for (text, id) in [("a", Some("r")), ("", None)] {
-        let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+        let mut parser = ResponseParser::new(&api, MonoNs(1)).capturing(&api);
         let body = json!({"object": "response", "id": "r", "store": true, "output_text": text});
-        answer.feed_body(body.to_string().as_bytes(), MonoNs(2));
-        assert_eq!(answer.finish().reply.unwrap().response_id.as_deref(), id, "{text:?}");
+        parser.feed_body(body.to_string().as_bytes(), MonoNs(2));
+        assert_eq!(parser.finish().reply.unwrap().response_id.as_deref(), id, "{text:?}");
     }
 }
 
 #[test]
 fn an_error_keeps_what_came_before_it_and_leaves_no_id_to_go_on_from() {
     let api = api(EndpointKind::Responses);
-    let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+    let mut parser = ResponseParser::new(&api, MonoNs(1)).capturing(&api);
     for (event, goes_on) in [
         (json!({"type": "response.output_text.delta", "delta": "par"}), true),
         (json!({"type": "response.output_item.done", "item": {"type": "message"}}), true),
         (json!({"type": "response.created", "response": {"id": "r", "store": true}}), true),
         (json!({"type": "response.failed", "response": {"error": {"message": "x"}, "usage": {}}}), false),
     ] {
-        assert_eq!(answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2)), goes_on);
+        assert_eq!(parser.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2)), goes_on);
     }
-    let parsed = answer.finish();
+    let parsed = parser.finish();
     assert_eq!((parsed.content.len(), parsed.output_text.as_deref()), (1, Some("par")));
     assert!(parsed.error.is_some_and(|error| error.code == Some(502)));
     let reply = parsed.reply.unwrap();
@@ -118,9 +118,9 @@ fn an_error_beside_content_is_an_error_in_every_type_but_videos() {
     assert!(EndpointKind::ALL.iter().all(|kind| kinds.clone().any(|known| known == *kind)));
     for (kind, content) in CONTENTS {
         let read = |error: &str| {
-            let mut answer = Answer::new(&api(kind), MonoNs(1));
-            answer.feed_body(format!("{{{content},\"error\":{error}}}").as_bytes(), MonoNs(2));
-            answer.finish()
+            let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+            parser.feed_body(format!("{{{content},\"error\":{error}}}").as_bytes(), MonoNs(2));
+            parser.finish()
         };
         let parsed = read(r#"{"message":"lost","code":507}"#);
         let error = parsed.error.map(|error| (error.kind, error.code, error.message));
@@ -132,9 +132,9 @@ fn an_error_beside_content_is_an_error_in_every_type_but_videos() {
             assert_eq!((parsed.error, parsed.content.len()), (None, 1), "{kind:?} {nothing}");
         }
     }
-    let mut answer = Answer::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
-    answer.feed_body(br#"{"id":"v","status":"failed","error":{"message":"lost"}}"#, MonoNs(2));
-    assert_eq!(answer.finish().error, None);
+    let mut parser = ResponseParser::new(&api(EndpointKind::VideoGeneration), MonoNs(1));
+    parser.feed_body(br#"{"id":"v","status":"failed","error":{"message":"lost"}}"#, MonoNs(2));
+    assert_eq!(parser.finish().error, None);
 }
 
 #[test]
@@ -148,12 +148,12 @@ fn an_error_beside_content_ends_a_stream_with_that_content_kept() {
         (EndpointKind::SolidoRag, r#""content":"a""#),
     ];
     for (kind, content) in events {
-        let mut answer = Answer::new(&api(kind), MonoNs(1));
-        assert!(answer.feed_stream(format!("data: {{{content}}}\n\n").as_bytes(), MonoNs(2)), "{kind:?}");
+        let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+        assert!(parser.feed_stream(format!("data: {{{content}}}\n\n").as_bytes(), MonoNs(2)), "{kind:?}");
         let last = format!("data: {{{content},\"error\":\"lost\"}}\n\n");
         assert!(sse::search_end(last.as_bytes()).is_break(), "{last}");
-        assert!(!answer.feed_stream(last.as_bytes(), MonoNs(3)), "{kind:?}");
-        let parsed = answer.finish();
+        assert!(!parser.feed_stream(last.as_bytes(), MonoNs(3)), "{kind:?}");
+        let parsed = parser.finish();
         assert_eq!(parsed.output_text.as_deref(), Some("aa"), "{kind:?}");
         assert!(parsed.error.is_some_and(|error| error.kind.as_deref() == Some("SSEResponseError")), "{kind:?}");
     }
@@ -172,12 +172,12 @@ fn an_error_that_is_the_whole_response_fails_it_in_every_type() {
     ];
     for (kind, _) in CONTENTS {
         for (error, code) in errors {
-            let mut answer = Answer::new(&api(kind), MonoNs(1));
-            answer.feed_body(error.as_bytes(), MonoNs(2));
-            let read = answer.finish().error.map(|error| (error.kind, error.code));
+            let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+            parser.feed_body(error.as_bytes(), MonoNs(2));
+            let read = parser.finish().error.map(|error| (error.kind, error.code));
             assert_eq!(read, Some((Some("ResponseError".into()), Some(code))), "{kind:?} {error}");
-            let (mut answer, event) = (Answer::new(&api(kind), MonoNs(1)), format!("data: {error}\n\n"));
-            assert!(!answer.feed_stream(event.as_bytes(), MonoNs(2)), "{kind:?} {error}");
+            let (mut parser, event) = (ResponseParser::new(&api(kind), MonoNs(1)), format!("data: {error}\n\n"));
+            assert!(!parser.feed_stream(event.as_bytes(), MonoNs(2)), "{kind:?} {error}");
             assert!(sse::search_end(event.as_bytes()).is_break(), "{error}");
         }
     }
@@ -206,9 +206,9 @@ fn a_finish_reason_of_failure_is_an_error_that_keeps_what_came() {
             for choices in [1, 2] {
                 let mut event = event.clone();
                 event["choices"].as_array_mut().unwrap().truncate(choices);
-                let mut answer = Answer::new(&api(kind), MonoNs(1));
-                assert!(!answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2)));
-                let parsed = answer.finish();
+                let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+                assert!(!parser.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2)));
+                let parsed = parser.finish();
                 assert_eq!(parsed.output_text.as_deref(), Some("b"));
                 assert!(parsed.error.unwrap().message.contains(&format!("finish_reason '{reason}'")), "{kind:?}");
             }
@@ -235,10 +235,10 @@ fn a_reason_of_failure_that_is_an_object_or_a_detail_is_an_error_too() {
     ];
     for (kind, event) in cases {
         let read = |reason: &Value| {
-            let mut answer = Answer::new(&api(kind), MonoNs(1));
-            let on = answer.feed_stream(format!("data: {}\n\n", event(reason)).as_bytes(), MonoNs(2));
-            answer.end_stream(MonoNs(3));
-            let parsed = answer.finish();
+            let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+            let on = parser.feed_stream(format!("data: {}\n\n", event(reason)).as_bytes(), MonoNs(2));
+            parser.end_stream(MonoNs(3));
+            let parsed = parser.finish();
             assert_eq!((on, parsed.output_text.as_deref()), (parsed.error.is_none(), Some("a")), "{kind:?} {reason}");
             (parsed.error.map(|error| error.code), parsed.is_unfinished)
         };
@@ -259,12 +259,12 @@ fn an_error_inside_a_choice_is_an_error_that_keeps_the_text() {
     let choice = json!({"index": 0, "delta": {"content": "a"}, "text": "a", "finish_reason": "stop", "error": error});
     let whole = json!({"index": 0, "message": {"content": "a"}, "text": "a", "finish_reason": "stop", "error": error});
     for kind in [EndpointKind::Chat, EndpointKind::Completions] {
-        let mut stream = Answer::new(&api(kind), MonoNs(1));
+        let mut stream = ResponseParser::new(&api(kind), MonoNs(1));
         stream.feed_stream(format!("data: {}\n\n", json!({"choices": [choice]})).as_bytes(), MonoNs(2));
-        let mut body = Answer::new(&api(kind), MonoNs(1));
+        let mut body = ResponseParser::new(&api(kind), MonoNs(1));
         body.feed_body(json!({"choices": [whole]}).to_string().as_bytes(), MonoNs(2));
-        for answer in [stream, body] {
-            let parsed = answer.finish();
+        for parser in [stream, body] {
+            let parsed = parser.finish();
             assert_eq!(parsed.output_text.as_deref(), Some("a"), "{kind:?}");
             let error = parsed.error.unwrap();
             assert_eq!((error.code, error.message.contains("lost")), (Some(502), true), "{kind:?}: {error:?}");
@@ -301,11 +301,11 @@ fn an_error_after_content_fails_a_stream_in_whatever_form_it_is_written() {
     ] {
         // With or without an end, after an empty line, a line end or nothing.
         for end in ["", "data: [DONE]\n\n", "\ndata: [DONE]\n\n", "\n\ndata: [DONE]\n\n"] {
-            let mut answer = Answer::new(&chat(), MonoNs(1));
-            answer.feed_stream(chunk("a", "").as_bytes(), MonoNs(2));
-            answer.feed_stream(format!("{tail}{end}").as_bytes(), MonoNs(3));
-            answer.end_stream(MonoNs(4));
-            let parsed = answer.finish();
+            let mut parser = ResponseParser::new(&chat(), MonoNs(1));
+            parser.feed_stream(chunk("a", "").as_bytes(), MonoNs(2));
+            parser.feed_stream(format!("{tail}{end}").as_bytes(), MonoNs(3));
+            parser.end_stream(MonoNs(4));
+            let parsed = parser.finish();
             assert_eq!(parsed.output_text.as_deref(), Some("a"), "{tail}{end}");
             let error = parsed.error.map(|error| (error.kind, error.message.contains("lost")));
             assert_eq!(error, Some((Some("SSEResponseError".to_owned()), true)), "{tail}{end}");
@@ -327,25 +327,26 @@ fn an_error_of_a_vendor_beside_content_is_an_error() {
             let body = format!(
                 r#"{{"choices":[{{"message":{{"content":"a"}},"text":"a","finish_reason":"stop"}}],{member}}}"#
             );
-            let mut answer = Answer::new(&api(kind), MonoNs(1));
-            answer.feed_body(body.as_bytes(), MonoNs(2));
-            let parsed = answer.finish();
+            let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+            parser.feed_body(body.as_bytes(), MonoNs(2));
+            let parsed = parser.finish();
             let error = parsed.error.map(|error| (error.code, error.message.contains("lost")));
             assert_eq!(
                 (parsed.output_text.as_deref(), error),
                 (Some("a"), code.map(|code| (Some(code), true))),
                 "{body}"
             );
-            let (mut answer, event) = (Answer::new(&api(kind), MonoNs(1)), body.replace("\"message\"", "\"delta\""));
-            let is_fine = answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
+            let (mut parser, event) =
+                (ResponseParser::new(&api(kind), MonoNs(1)), body.replace("\"message\"", "\"delta\""));
+            let is_fine = parser.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
             assert_eq!(is_fine, code.is_none(), "{event}");
         }
         for (native, is_error) in [("error", true), ("stop", false), ("MAX_TOKENS", false)] {
             let choice = json!({"delta": {"content": "a"}, "text": "a", "finish_reason": "stop",
                 "native_finish_reason": native});
-            let mut answer = Answer::new(&api(kind), MonoNs(1));
-            answer.feed_stream(format!("data: {}\n\n", json!({"choices": [choice]})).as_bytes(), MonoNs(2));
-            let error = answer.finish().error.map(|error| error.message.contains("native_finish_reason 'error'"));
+            let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+            parser.feed_stream(format!("data: {}\n\n", json!({"choices": [choice]})).as_bytes(), MonoNs(2));
+            let error = parser.finish().error.map(|error| error.message.contains("native_finish_reason 'error'"));
             assert_eq!(error, is_error.then_some(true), "{kind:?} {native}");
         }
     }
@@ -365,18 +366,18 @@ fn text_between_events_is_an_error_only_within_a_stream_of_events() {
         (EndpointKind::Chat, [content, ": an Error: of a comment\nevent: b c\nid: d e\n\n", content], false),
         (EndpointKind::Chat, [content, "error: null\nerror:\n\n", content], false),
     ] {
-        let mut answer = Answer::new(&api(kind), MonoNs(1));
-        let on = events.iter().all(|event| answer.feed_stream(event.as_bytes(), MonoNs(2)));
-        assert_eq!((on, answer.finish().error.is_some()), (!is_error, is_error), "{kind:?} {events:?}");
+        let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+        let on = events.iter().all(|event| parser.feed_stream(event.as_bytes(), MonoNs(2)));
+        assert_eq!((on, parser.finish().error.is_some()), (!is_error, is_error), "{kind:?} {events:?}");
     }
 }
 
 #[test]
 fn a_text_about_errors_is_a_text() {
     let about = r#"{"error":"x"} <html> event: exception {"status":"error"} internalServerException"#;
-    let mut answer = Answer::new(&chat(), MonoNs(1));
-    answer.feed_stream(chunk(about, "").as_bytes(), MonoNs(2));
-    answer.feed_stream(chunk("<html>", ",\"error\":null").as_bytes(), MonoNs(3));
+    let mut parser = ResponseParser::new(&chat(), MonoNs(1));
+    parser.feed_stream(chunk(about, "").as_bytes(), MonoNs(2));
+    parser.feed_stream(chunk("<html>", ",\"error\":null").as_bytes(), MonoNs(3));
     for silent in [
         ": <html>\n\n",
         "id: {\"error\":\"x\"}\n\n",
@@ -384,16 +385,16 @@ fn a_text_about_errors_is_a_text() {
         "{\"choices\":[{\"delta\":{\"content\":\"error\"}}]}\n\n",
         "data: {\"choices\":[{\"delta\":{\"error\":null}}]}\n\n",
     ] {
-        assert!(answer.feed_stream(silent.as_bytes(), MonoNs(4)), "{silent}");
+        assert!(parser.feed_stream(silent.as_bytes(), MonoNs(4)), "{silent}");
     }
-    let parsed = answer.finish();
+    let parsed = parser.finish();
     assert_eq!((parsed.error, parsed.output_text), (None, Some(format!("{about}<html>"))));
 }
 
 #[test]
 fn a_stop_reason_or_a_status_of_failure_is_an_error() {
     let stopped = json!({"type": "message_delta", "delta": {"stop_reason": "error"}});
-    let mut stream = Answer::new(&api(EndpointKind::Messages), MonoNs(1));
+    let mut stream = ResponseParser::new(&api(EndpointKind::Messages), MonoNs(1));
     stream.feed_stream(format!("data: {stopped}\n\n").as_bytes(), MonoNs(2));
     assert!(stream.finish().error.is_some());
     let text = json!([{"type": "text", "text": "a"}]);
@@ -406,9 +407,9 @@ fn a_stop_reason_or_a_status_of_failure_is_an_error() {
         (EndpointKind::Responses, json!({"object": "response", "status": "in_progress", "output": output}), true),
         (EndpointKind::Responses, json!({"object": "response", "status": "incomplete", "output": output}), false),
     ] {
-        let mut answer = Answer::new(&api(kind), MonoNs(1));
-        answer.feed_body(body.to_string().as_bytes(), MonoNs(2));
-        let parsed = answer.finish();
+        let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+        parser.feed_body(body.to_string().as_bytes(), MonoNs(2));
+        let parsed = parser.finish();
         assert_eq!((parsed.output_text.as_deref(), parsed.error.is_some()), (Some("a"), is_error), "{body}");
     }
 }
@@ -430,15 +431,15 @@ fn a_stream_is_finished_by_what_marks_the_end_of_its_type() {
         (EndpointKind::HuggingfaceGenerate, &[], false),
     ];
     for (kind, events, is_unfinished) in cases {
-        // What one answer teaches the next does not hide its end.
+        // What one response teaches the next does not hide its end.
         let known = Rc::new(KnownMessages::default());
         for _ in 0..2 {
-            let mut answer = Answer::new(&api(kind), MonoNs(1)).knowing(known.clone());
+            let mut parser = ResponseParser::new(&api(kind), MonoNs(1)).knowing(known.clone());
             for event in events {
-                answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
+                parser.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
             }
-            answer.end_stream(MonoNs(3));
-            assert_eq!(answer.finish().is_unfinished, is_unfinished, "{kind:?} {events:?}");
+            parser.end_stream(MonoNs(3));
+            assert_eq!(parser.finish().is_unfinished, is_unfinished, "{kind:?} {events:?}");
         }
     }
 }
@@ -449,11 +450,11 @@ fn a_stream_that_ends_inside_an_event_is_cut() {
     let event = chunk("b", ",\"finish_reason\":\"stop\"");
     let event = event.trim_end();
     let read = |kind: EndpointKind, first: &str, last: &str| {
-        let mut answer = Answer::new(&api(kind), MonoNs(1));
-        answer.feed_stream(first.as_bytes(), MonoNs(2));
-        answer.feed_stream(last.as_bytes(), MonoNs(3));
-        answer.end_stream(MonoNs(4));
-        let parsed = answer.finish();
+        let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+        parser.feed_stream(first.as_bytes(), MonoNs(2));
+        parser.feed_stream(last.as_bytes(), MonoNs(3));
+        parser.end_stream(MonoNs(4));
+        let parsed = parser.finish();
         (parsed.output_text.unwrap_or_default(), parsed.error.and_then(|error| error.kind))
     };
     let cut = || ("a".to_owned(), Some("ClientPayloadError".to_owned()));
@@ -481,24 +482,24 @@ fn a_stream_that_ends_inside_an_event_is_cut() {
 }
 
 #[test]
-fn a_text_with_the_reason_to_end_beside_it_ends_its_answer() {
-    let mut answer = Answer::new(&chat(), MonoNs(1));
+fn a_text_with_the_reason_to_end_beside_it_ends_its_response() {
+    let mut parser = ResponseParser::new(&chat(), MonoNs(1));
     for text in ["a", "b"] {
-        answer.feed_stream(chunk(text, ",\"finish_reason\":\"stop\"").as_bytes(), MonoNs(2));
+        parser.feed_stream(chunk(text, ",\"finish_reason\":\"stop\"").as_bytes(), MonoNs(2));
     }
-    answer.end_stream(MonoNs(3));
-    let parsed = answer.finish();
+    parser.end_stream(MonoNs(3));
+    let parsed = parser.finish();
     assert_eq!((parsed.output_text.as_deref(), parsed.is_unfinished), (Some("ab"), false));
 }
 
 #[test]
 fn a_stream_of_empty_events_is_not_read_to_its_end() {
-    let mut answer = Answer::new(&chat(), MonoNs(1));
-    answer.feed_stream(chunk("a", "").as_bytes(), MonoNs(2));
+    let mut parser = ResponseParser::new(&chat(), MonoNs(1));
+    parser.feed_stream(chunk("a", "").as_bytes(), MonoNs(2));
     let empty = ":\n\n".repeat(MOST_SILENT / 4);
-    (0..4).for_each(|at| assert!(answer.feed_stream(empty.as_bytes(), MonoNs(at + 3))));
-    assert!(!answer.feed_stream(empty.as_bytes(), MonoNs(9)));
-    let parsed = answer.finish();
+    (0..4).for_each(|at| assert!(parser.feed_stream(empty.as_bytes(), MonoNs(at + 3))));
+    assert!(!parser.feed_stream(empty.as_bytes(), MonoNs(9)));
+    let parsed = parser.finish();
     assert_eq!((parsed.responses as usize, parsed.output_text.as_deref()), (MOST_SILENT + 1, Some("a")));
     assert!(parsed.error.unwrap().message.contains("1000000 events of the stream have no content"));
 }
@@ -507,20 +508,20 @@ fn a_stream_of_empty_events_is_not_read_to_its_end() {
 fn vectors_are_counted() {
     let vector = r#"{"object":"embedding","embedding":[1]}"#;
     for (body, vectors) in [(format!("[{vector},{vector}]"), Some(2)), ("[]".to_owned(), None)] {
-        let mut answer = Answer::new(&api(EndpointKind::Embeddings), MonoNs(1));
-        answer.feed_body(format!("{{\"data\":{body}}}").as_bytes(), MonoNs(2));
-        assert_eq!(answer.finish().vectors, vectors);
+        let mut parser = ResponseParser::new(&api(EndpointKind::Embeddings), MonoNs(1));
+        parser.feed_body(format!("{{\"data\":{body}}}").as_bytes(), MonoNs(2));
+        assert_eq!(parser.finish().vectors, vectors);
     }
 }
 
 #[test]
 fn many_reports_of_speculative_decoding_are_none() {
     let report = r#"{"choices":[],"metrics":{"speculative_decoding":{"num_drafts":2}}}"#;
-    let mut answer = Answer::new(&chat(), MonoNs(1));
+    let mut parser = ResponseParser::new(&chat(), MonoNs(1));
     for at in 2..100 {
-        answer.feed_stream(format!("data: {report}\n\n").as_bytes(), MonoNs(at));
+        parser.feed_stream(format!("data: {report}\n\n").as_bytes(), MonoNs(at));
     }
-    assert_eq!(answer.spec_decode.len(), 2);
+    assert_eq!(parser.spec_decode.len(), 2);
 }
 
 #[test]
@@ -532,9 +533,9 @@ fn usage_that_cannot_be_is_left_out_and_noted() {
 
 #[test]
 fn a_whole_body_may_begin_with_a_byte_order_mark() {
-    let mut answer = Answer::new(&chat(), MonoNs(1));
-    answer.feed_body(b"\xef\xbb\xbf{\"choices\":[{\"message\":{\"content\":\"a\"},\"x\":NaN}]}", MonoNs(2));
-    assert_eq!(answer.finish().output_text.as_deref(), Some("a"));
+    let mut parser = ResponseParser::new(&chat(), MonoNs(1));
+    parser.feed_body(b"\xef\xbb\xbf{\"choices\":[{\"message\":{\"content\":\"a\"},\"x\":NaN}]}", MonoNs(2));
+    assert_eq!(parser.finish().output_text.as_deref(), Some("a"));
 }
 
 /// A way to send a text, by its place in the stream.
@@ -560,12 +561,12 @@ proptest! {
         name in prop::sample::select(vec!["", "event: x\n"]),
     ) {
         let api = api(kind);
-        let mut answer = Answer::new(&api, MonoNs(1)).capturing(&api);
+        let mut parser = ResponseParser::new(&api, MonoNs(1)).capturing(&api);
         for (i, text) in texts.iter().enumerate() {
             let event = format!("{name}data: {}\n\n", form(i, text.as_str().into()));
-            answer.feed_stream(event.as_bytes(), MonoNs(i as u64 + 2));
+            parser.feed_stream(event.as_bytes(), MonoNs(i as u64 + 2));
         }
-        let parsed = answer.finish();
+        let parsed = parser.finish();
         prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());
         prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
         let reply = parsed.reply.and_then(|reply| reply.turn).map(|turn| turn.texts[0].contents.concat());
@@ -585,14 +586,14 @@ proptest! {
         let stream: String = messages.collect();
         let read = |pieces: &mut dyn Iterator<Item = usize>| {
             let api = chat();
-            let (mut answer, mut rest) = (Answer::new(&api, MonoNs(1)).capturing(&api), stream.as_bytes());
+            let (mut parser, mut rest) = (ResponseParser::new(&api, MonoNs(1)).capturing(&api), stream.as_bytes());
             while !rest.is_empty() {
                 let (piece, after) = rest.split_at(pieces.next().unwrap_or(rest.len()).min(rest.len()));
-                answer.feed_stream(piece, MonoNs(2));
+                parser.feed_stream(piece, MonoNs(2));
                 rest = after;
             }
-            answer.end_stream(MonoNs(2));
-            let Parsed { output_text, content, responses, reply, .. } = answer.finish();
+            parser.end_stream(MonoNs(2));
+            let Parsed { output_text, content, responses, reply, .. } = parser.finish();
             (output_text, content.len(), responses, reply)
         };
         let whole = read(&mut std::iter::empty());
@@ -601,20 +602,20 @@ proptest! {
     }
 
     #[test]
-    fn what_earlier_answers_taught_changes_nothing(
-        answers in prop::collection::vec(prop::collection::vec((0..7_usize, "[a-z\"\u{e9}]{0,3}"), 0..8), 1..6),
+    fn what_earlier_responses_taught_changes_nothing(
+        responses in prop::collection::vec(prop::collection::vec((0..7_usize, "[a-z\"\u{e9}]{0,3}"), 0..8), 1..6),
         captures in prop::collection::vec(any::<bool>(), 6),
     ) {
         let api = chat();
         let known = Rc::new(KnownMessages::default());
-        for (number, (events, captures)) in answers.iter().zip(captures).enumerate() {
+        for (number, (events, captures)) in responses.iter().zip(captures).enumerate() {
             let read = |known: Option<&Rc<KnownMessages>>| {
-                let mut answer = Answer::new(&api, MonoNs(1));
+                let mut parser = ResponseParser::new(&api, MonoNs(1));
                 if captures {
-                    answer = answer.capturing(&api);
+                    parser = parser.capturing(&api);
                 }
                 if let Some(known) = known {
-                    answer = answer.knowing(known.clone());
+                    parser = parser.knowing(known.clone());
                 }
                 for (kind, text) in events {
                     let delta = match kind {
@@ -629,10 +630,10 @@ proptest! {
                     let choices = if *kind == 6 { json!([]) } else { choices };
                     let (id, time) = (format!("chat-{number}"), 1_700_000_000 + number);
                     let event = json!({"id": id, "object": "chunk", "created": time, "choices": choices});
-                    answer.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
+                    parser.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
                 }
                 let Parsed { output_text, reasoning_text, choice_ends, content, responses, reply, unreadable, .. } =
-                    answer.finish();
+                    parser.finish();
                 (output_text, reasoning_text, choice_ends, content, responses, reply, unreadable)
             };
             prop_assert_eq!(read(Some(&known)), read(None));
@@ -644,11 +645,11 @@ proptest! {
         texts in prop::collection::vec("[a-z \"\\\\\n\u{e9}{}:,]{0,6}", 1..20),
         tails in prop::collection::vec(prop::sample::select(vec!["", ",\"finish_reason\":null"]), 20),
     ) {
-        let mut answer = Answer::new(&chat(), MonoNs(1));
+        let mut parser = ResponseParser::new(&chat(), MonoNs(1));
         for (i, (text, tail)) in texts.iter().zip(&tails).enumerate() {
-            answer.feed_stream(chunk(text, tail).as_bytes(), MonoNs(i as u64 + 2));
+            parser.feed_stream(chunk(text, tail).as_bytes(), MonoNs(i as u64 + 2));
         }
-        let parsed = answer.finish();
+        let parsed = parser.finish();
         prop_assert_eq!(parsed.output_text.unwrap_or_default(), texts.concat());
         prop_assert_eq!(parsed.content.len(), texts.iter().filter(|text| !text.is_empty()).count());
     }
@@ -656,9 +657,9 @@ proptest! {
 
 /// Feeds the reads of a stream that was sent at instant 1000, each with its bytes.
 fn reads(reads: &[(Read, String)]) -> Parsed {
-    let mut answer = Answer::new(&chat(), MonoNs(1000));
-    reads.iter().for_each(|(read, bytes)| assert!(answer.feed_stream(bytes.as_bytes(), read)));
-    answer.finish()
+    let mut parser = ResponseParser::new(&chat(), MonoNs(1000));
+    reads.iter().for_each(|(read, bytes)| assert!(parser.feed_stream(bytes.as_bytes(), read)));
+    parser.finish()
 }
 
 /// A stamped read at an instant, of a socket that was empty this long before.

@@ -138,9 +138,9 @@ fn check_chunks(record: &Value) {
         // The kernel's stamp of a response may be earlier than the return of the write of its request.
         assert!(nanos(trace, last) <= chunks.last().unwrap().0, "{name} in {record}");
     }
-    let answer = chunks(trace, "response_chunks");
-    assert_eq!(answer[0].0, nanos(trace, "response_receive_start_ns"), "{record}");
-    assert_eq!(answer.last().unwrap().0, nanos(trace, "response_receive_end_ns"), "{record}");
+    let reply = chunks(trace, "response_chunks");
+    assert_eq!(reply[0].0, nanos(trace, "response_receive_start_ns"), "{record}");
+    assert_eq!(reply.last().unwrap().0, nanos(trace, "response_receive_end_ns"), "{record}");
 }
 
 fn check_bytes(kind: &Kind, record: &Value) {

@@ -3,7 +3,7 @@
 use aiperf_report::{RunResult, Written};
 
 /// A run that is over and written down.
-pub struct Finished {
+pub struct WrittenRun {
     pub result: RunResult,
     pub written: Written,
     /// No request was answered: all failed, or were cut off.
@@ -16,7 +16,7 @@ pub struct Finished {
     pub values: Vec<(&'static str, Vec<f64>)>,
 }
 
-impl Finished {
+impl WrittenRun {
     /// Whether it has no results, or not all of them.
     pub fn has_failed(&self) -> bool {
         self.nothing_answered || self.given_up || self.is_partial()

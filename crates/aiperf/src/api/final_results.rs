@@ -1,14 +1,14 @@
 //! The results of the run.
 
 use super::json::{metric, without_nulls};
-use aiperf_campaign::{Finished, MetricResult};
+use aiperf_campaign::{MetricResult, WrittenRun};
 use aiperf_report::RunResult;
 use aiperf_types::{MetricSnapshot, RequestError};
 use serde_json::{Value, json};
 
 /// A run that is over, with its files written. The default is a run that failed without results.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct FinalResults {
     /// `None` if the run failed without results.
     pub(super) results: Option<Value>,
     /// The final metrics of the profiling phases, exact and complete.
@@ -20,9 +20,9 @@ pub(super) struct Outcome {
     pub(super) failed_exporters: Vec<String>,
 }
 
-impl Outcome {
+impl FinalResults {
     /// `expected` is the number of requests that the run planned to send.
-    pub(super) fn new(finished: &Finished, expected: Option<u64>) -> Self {
+    pub(super) fn new(finished: &WrittenRun, expected: Option<u64>) -> Self {
         Self {
             results: Some(results(&finished.result, expected)),
             metrics: finished.result.metrics.results.iter().map(last_of).collect(),

@@ -9,7 +9,7 @@ use prost::Message;
 
 /// The result of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum ExportResult {
     Taken(Receipt),
     /// Not now: the same export may succeed later, after a delay that the receiver may name.
     Later {
@@ -44,7 +44,7 @@ const RETRYABLE: [u16; 4] = [429, 502, 503, 504];
 const LONGEST: usize = 200;
 const PROTOBUF: &str = "application/x-protobuf";
 
-impl Answer {
+impl ExportResult {
     /// Interprets an exchange with the receiver; `now` is for dates in it. A receiver may echo secrets.
     pub fn of(called: Result<Fetched, FetchError>, now: WallNs, redactor: &Redactor) -> Self {
         match called {
@@ -125,12 +125,12 @@ mod tests {
     fn a_secret_at_the_edge_of_the_shown_text_is_hidden_and_not_cut() {
         for padding in LONGEST - SECRET.len() - 8..LONGEST + 8 {
             let body = format!("{} {SECRET} said the receiver", "x".repeat(padding));
-            let Answer::Refused { why } = answered(400, &[], "text/plain", body.into_bytes()) else { panic!() };
+            let ExportResult::Refused { why } = answered(400, &[], "text/plain", body.into_bytes()) else { panic!() };
             assert!(!why.contains("sk-SUPER"), "{why}");
         }
     }
 
-    fn answered(status: u16, headers: &[(&str, &str)], media_type: &str, body: Vec<u8>) -> Answer {
+    fn answered(status: u16, headers: &[(&str, &str)], media_type: &str, body: Vec<u8>) -> ExportResult {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let fetched = Fetched {
             status,
@@ -141,26 +141,29 @@ mod tests {
             body,
             times: FetchTimes::default(),
         };
-        Answer::of(Ok(fetched), WallNs(784_111_770_000_000_000), &Redactor::new([SECRET.to_owned()]))
+        ExportResult::of(Ok(fetched), WallNs(784_111_770_000_000_000), &Redactor::new([SECRET.to_owned()]))
     }
 
     #[test]
     fn the_rules_of_otlp_decide_what_may_be_sent_again() {
         for status in [429, 502, 503, 504] {
-            assert!(matches!(answered(status, &[], "", vec![]), Answer::Later { after: None, .. }), "{status}");
+            assert!(matches!(answered(status, &[], "", vec![]), ExportResult::Later { after: None, .. }), "{status}");
         }
         for status in [301, 400, 401, 404, 413, 500, 501] {
-            assert!(matches!(answered(status, &[], "", vec![]), Answer::Refused { .. }), "{status}");
+            assert!(matches!(answered(status, &[], "", vec![]), ExportResult::Refused { .. }), "{status}");
         }
-        let lost =
-            Answer::of(Err(FetchError::TimedOut(std::time::Duration::from_secs(10))), WallNs(0), &Redactor::default());
-        assert_eq!(lost, Answer::Later { why: "timed out after 10 s".to_owned(), after: None });
+        let lost = ExportResult::of(
+            Err(FetchError::TimedOut(std::time::Duration::from_secs(10))),
+            WallNs(0),
+            &Redactor::default(),
+        );
+        assert_eq!(lost, ExportResult::Later { why: "timed out after 10 s".to_owned(), after: None });
     }
 
     #[test]
     fn a_receiver_names_a_delay_in_seconds_or_by_a_date() {
         let after = |text: &str| match answered(429, &[("Retry-After", text)], "", vec![]) {
-            Answer::Later { after, .. } => after.map(|after| after.as_secs_f64()),
+            ExportResult::Later { after, .. } => after.map(|after| after.as_secs_f64()),
             other => panic!("{other:?}"),
         };
         assert_eq!(after("3"), Some(3.0));
@@ -177,20 +180,24 @@ mod tests {
             ExportMetricsPartialSuccess { rejected_data_points: 7, error_message: "no histograms".to_owned() };
         let body = ExportMetricsServiceResponse { partial_success: Some(partial) }.encode_to_vec();
         let rejected = Rejected { points: 7, why: "no histograms".to_owned() };
-        assert_eq!(answered(200, &[], PROTOBUF, body), Answer::Taken(Receipt::Part(rejected)));
+        assert_eq!(answered(200, &[], PROTOBUF, body), ExportResult::Taken(Receipt::Part(rejected)));
         for (kind, body) in [(PROTOBUF, vec![]), ("application/json", b"{}".to_vec())] {
-            assert_eq!(answered(200, &[], kind, body), Answer::Taken(Receipt::Whole), "{kind}");
+            assert_eq!(answered(200, &[], kind, body), ExportResult::Taken(Receipt::Whole), "{kind}");
         }
         for body in [&b"{}"[..], b"\x0a\x7fcut", b"<html>"] {
-            assert_eq!(answered(200, &[], PROTOBUF, body.to_vec()), Answer::Taken(Receipt::Unreadable), "{body:?}");
+            assert_eq!(
+                answered(200, &[], PROTOBUF, body.to_vec()),
+                ExportResult::Taken(Receipt::Unreadable),
+                "{body:?}"
+            );
         }
     }
 
     #[test]
     fn a_refusal_contains_the_message_of_the_receiver() {
         let status = Status { message: "bad\ndata".to_owned() }.encode_to_vec();
-        let why = |answer| match answer {
-            Answer::Refused { why } => why,
+        let why = |result| match result {
+            ExportResult::Refused { why } => why,
             other => panic!("{other:?}"),
         };
         assert_eq!(why(answered(400, &[], PROTOBUF, status)), "it returned 400 Reason: bad data");

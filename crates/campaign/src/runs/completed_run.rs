@@ -5,7 +5,7 @@ use aiperf_plan::{CampaignPlan, Cell, ConvergenceMode, RunId};
 use std::sync::Arc;
 
 /// A finished run.
-pub struct Ran {
+pub struct CompletedRun {
     pub run: RunId,
     pub cell: Arc<Cell>,
     pub outcome: RunOutcome,

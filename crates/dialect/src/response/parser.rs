@@ -35,7 +35,7 @@ enum LastOfRead {
 }
 
 /// Reads the responses of one exchange, in order.
-pub struct Answer {
+pub struct ResponseParser {
     reader: Box<dyn Reader>,
     capture: Option<Box<dyn Capture>>,
     /// Texts of choices after the first, and their reasoning.
@@ -67,7 +67,7 @@ pub struct Answer {
     has_done: bool,
 }
 
-impl Answer {
+impl ResponseParser {
     /// Nothing read yet; `sent` is when the sending of the request began.
     pub fn new(api: &Api, sent: MonoNs) -> Self {
         Self {

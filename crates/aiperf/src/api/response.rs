@@ -22,7 +22,7 @@ const WORTH_COMPRESSING: usize = 512;
 
 /// The response to a request.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ApiResponse {
     pub(super) status: StatusCode,
     kind: &'static str,
     content: Content,
@@ -36,7 +36,7 @@ enum Content {
     File(File, u64),
 }
 
-impl Answer {
+impl ApiResponse {
     pub(super) fn new(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Self {
         Self { status, kind, content: Content::Memory(body.into()), fields: Vec::new() }
     }
