@@ -449,7 +449,7 @@ mod tests {
             let text = compare_text(&report, Page::screen(columns));
             assert!(text.lines().all(|line| width(line) <= columns), "{columns}:\n{text}");
             assert!(text.contains(" 100.00 ") && text.contains(" ~90.00 "), "{text}");
-            assert!(text.contains("\n~ too few requests: "), "{text}");
+            assert!(text.contains("\n~ too few independent requests: "), "{text}");
         }
     }
 
