@@ -47,7 +47,7 @@ pub use measurement::conduct::Conduct;
 pub use measurement::quality::{Quality, SpecDecodeFaults};
 pub use measurement::sending::{PhaseSent, Sending, Sent, are_many};
 pub use measurement::stalls::{SinkStall, StallCause, StallTimes};
-pub use measurement::until::PhaseUntil;
+pub use measurement::until::{PhaseUntil, UntilTarget};
 pub use measurement::verdict::{self, DOUBTFUL_MS, Evidence, judge};
 pub use measurement::{Judgement, Measurement, Observed, PhaseMeasurement};
 pub use numbers::durations::Durations;

@@ -89,7 +89,7 @@ fn measurement() -> Measurement {
     let judgement = Judgement::on(&summary, observed);
     let id = PhaseId { index: 1, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
     let precision = Precision { metric: "time_to_first_token".into(), stat: "p99".into(), half_width: 0.05 };
-    let reached = Reached { half_widths: vec![Some(0.0456)], met_at: Some(100), ended: true };
+    let reached = Reached { half_widths: vec![Some(0.0456)], met_at: Some(100), ended: true, gave_up_at: None };
     let until = vec![PhaseUntil { id: id.clone(), precisions: vec![precision], reached, was_stopped: false }];
     let phases = vec![PhaseMeasurement { id, quality: quality.clone(), judgement: judgement.clone() }];
     let doubts = vec!["a worker waited for a core".into()];
