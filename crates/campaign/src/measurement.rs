@@ -2,15 +2,15 @@
 
 use crate::sending::{self, PhaseSending};
 use aiperf_metrics::{
-    Conduct, Judgement, Measurement, Observed, PhaseMeasurement, PhaseUntil, Quality, Sending, Sent, SinkStall,
-    StallCause, Summary,
+    Conduct, Evidence, Judgement, Measurement, PhaseMeasurement, PhaseUntil, Quality, Sending, Sent, SinkStall,
+    StallCause, Summary, share,
 };
 use aiperf_plan::{Plan, Timestamps, WorkerPriority};
 use aiperf_report::PhaseResult;
 use aiperf_types::{Nanos, PhaseKind};
 
-/// A share of events that came several to a read from which their instants are in doubt.
-const MERGED_SHARE: f64 = 0.05;
+/// A share of events that this client read late, several at once, from which their instants are in doubt.
+const LATE_SHARE: f64 = 0.05;
 /// A wait for the reader that shows in latencies, where the read instant is the only one there is.
 const LAG_LIMIT_NS: f64 = 1e6;
 /// A share of CPU time taken away that disturbs a run.
@@ -22,8 +22,8 @@ const LATENESS_NS: f64 = 10e6;
 /// Work left at the last response from which a rate is not quotable.
 const BACKLOG_SECONDS: f64 = 1.0;
 
-/// What a run saw of itself.
-pub struct Seen {
+/// What a run observed of itself.
+pub struct Observations {
     pub conduct: Conduct,
     /// By phase, in the order of the results.
     pub quality: Vec<Quality>,
@@ -36,18 +36,18 @@ pub struct Seen {
 }
 
 /// The measurement of a run with this summary of its profiling phases.
-pub fn of(plan: &Plan, seen: Seen, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
-    let Seen { conduct, quality: by_phase, was_stopped, sending, until } = seen;
+pub fn of(plan: &Plan, observations: Observations, summary: &Summary, phases: &[PhaseResult]) -> Measurement {
+    let Observations { conduct, quality: by_phase, was_stopped, sending, until } = observations;
     let profiling = phases.iter().zip(&by_phase).filter(|(phase, _)| phase.id.kind == PhaseKind::Profiling);
     let quality = Quality::all(profiling.map(|(_, of_phase)| of_phase));
     let mut doubts = doubts(plan, &quality, &conduct, was_stopped, &sending, summary);
     doubts.extend(replay_behind(phases));
     let sending = sending::sending(&sending);
     let run = Run { plan, conduct: &conduct, sending: &sending, lasted: lasted(phases) };
-    let judgement = Judgement::on(summary, run.observed(&quality, sending.all()));
+    let judgement = Judgement::on(summary, &run.evidence(summary, &quality, sending.all()));
     let of_phase = |(phase, quality): (&PhaseResult, Quality)| {
         let sent = sending.of_phase(phase.id.index).map(|phase| phase.sent).unwrap_or_default();
-        let judgement = Judgement::on(&phase.metrics, run.observed(&quality, sent));
+        let judgement = Judgement::on(&phase.metrics, &run.evidence(&phase.metrics, &quality, sent));
         PhaseMeasurement { id: phase.id.clone(), quality, judgement }
     };
     let phases = phases.iter().zip(by_phase).map(of_phase).collect();
@@ -64,11 +64,28 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn observed<'a>(&'a self, quality: &'a Quality, sent: Sent) -> Observed<'a> {
+    /// What the verdict on a summary is made from.
+    fn evidence<'a>(&self, summary: &'a Summary, quality: &Quality, sent: Sent) -> Evidence<'a> {
         let Self { plan, conduct, sending, lasted } = *self;
-        let wants_unstamped = plan.runtime.timestamps == Timestamps::User;
-        let wants_normal = plan.runtime.worker_priority == WorkerPriority::Normal;
-        Observed { quality, conduct, sending, sent, lasted, wants_unstamped, wants_normal }
+        let longest_wait = conduct.worker_run_queue_wait.iter().max().map_or(0.0, |wait| wait.0 as f64);
+        Evidence {
+            bounds: &summary.bounds,
+            clock_ms: conduct.clock_error.as_millis_f64(),
+            held: share(conduct.held.as_secs_f64(), sending.all().sending_seconds),
+            unsent: sent.unsent_share(),
+            connection_wait_ms: quality.connection_waits().mean().as_millis_f64(),
+            stopped: share(conduct.stopped.0 as f64, lasted.0 as f64),
+            core_wait: share(longest_wait, lasted.0 as f64),
+            is_realtime: conduct.realtime_workers == conduct.workers,
+            wants_normal: plan.runtime.worker_priority == WorkerPriority::Normal,
+            steal: conduct.steal_share.unwrap_or(0.0),
+            clock_steps: conduct.clock_steps,
+            throttled: conduct.throttled.unwrap_or(0),
+            unstamped: quality.unstamped_share(),
+            wants_unstamped: plan.runtime.timestamps == Timestamps::User,
+            coalesced: quality.coalesced_share(),
+            is_empty: summary.records == summary.failed,
+        }
     }
 }
 
@@ -116,18 +133,19 @@ fn doubts(
         "the kernel gave no receive stamps: instants are when this process read the bytes".into(),
     );
     let lag = quality.receive_lag.quantile(0.99);
-    let merged = quality.merged_share();
+    let late = quality.late_share();
     say(
-        merged > MERGED_SHARE,
+        late > LATE_SHARE,
         format!(
-            "{:.1}% of chunks arrived several to a read; each may be up to {:.2} ms earlier than reported (mean {:.2} ms)",
-            merged * 100.0,
+            "{:.1}% of chunks shared a read because this client read late; a chunk that shares a read may be up to {:.2} ms \
+             earlier than reported (mean {:.2} ms)",
+            late * 100.0,
             quality.merged_width_max as f64 / 1e6,
             quality.merged_width_mean() / 1e6,
         ),
     );
     say(
-        lag > LAG_LIMIT_NS && merged > MERGED_SHARE,
+        lag > LAG_LIMIT_NS && late > LATE_SHARE,
         format!("this process read its bytes late (p99 {:.2} ms after arrival): it needs more of a core", lag / 1e6),
     );
     let late = quality.schedule_lateness.quantile(0.99);
@@ -327,4 +345,23 @@ fn stalled(stall: &SinkStall) -> String {
         if stall.held_sending { ", and sending waited for it" } else { "" },
         stall.times.in_words()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_that_a_proxy_wrote_at_once_are_no_doubt_and_those_that_were_read_late_are() {
+        let plan = aiperf_testkit::plan::plan("http://127.0.0.1:1");
+        let found = |merged_late| {
+            let mut quality = Quality { events: 100, merged_events: 50, merged_late, ..Quality::default() };
+            quality.merged_width_max = 4_200_000;
+            quality.receive_lag.add(5_000_000);
+            doubts(&plan, &quality, &Conduct::default(), false, &[], &Summary::default())
+        };
+        assert_eq!(found(0), Vec::<String>::new());
+        let doubts = found(10);
+        assert!(doubts.len() == 2 && doubts[0].starts_with("10.0% of chunks shared a read because"), "{doubts:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The results of a run: its phases summarised, merged and cut into slices.
 
-use crate::measurement::{self, Seen};
+use crate::measurement::{self, Observations};
 use crate::sending::PhaseSending;
 use crate::slices::{TooManySlices, slices};
 use crate::until;
@@ -54,8 +54,8 @@ pub(crate) fn summarise(
         Some(Err(error)) => (Vec::new(), Some(error)),
     };
     let errors = merged.as_ref().map(Accumulator::errors).unwrap_or_default();
-    let seen = Seen { conduct, quality: by_phase, was_stopped, sending, until };
-    let measurement = measurement::of(plan, seen, &summary, &listed);
+    let observations = Observations { conduct, quality: by_phase, was_stopped, sending, until };
+    let measurement = measurement::of(plan, observations, &summary, &listed);
     let unanswered = measurement.quality.cut_off + measurement.quality.never_begun;
     let nothing_came_back = summary.records == 0 && unanswered > 0;
     if summary.records > 0 {

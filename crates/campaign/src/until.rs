@@ -3,7 +3,7 @@
 
 use crate::limits;
 use aiperf_metrics::until::NoInterval;
-use aiperf_metrics::{PhaseUntil, RunTraits, check_precision};
+use aiperf_metrics::{PhaseUntil, RunTraits, UntilTarget, check_precision};
 use aiperf_plan::Plan;
 use aiperf_report::{Note, thousands};
 use aiperf_types::{Limit, Precision, SlaOp};
@@ -51,29 +51,27 @@ fn hint(precision: &Precision, why: NoInterval) -> Option<String> {
 
 /// How a phase ended, in one sentence.
 fn note(phase: &PhaseUntil, is_only: bool) -> Note {
-    let target = |(precision, reached): (&Precision, Option<f64>)| {
-        let (metric, stat) = (&precision.metric, &precision.stat);
-        match reached {
+    let target = |target: UntilTarget<'_>| {
+        let Precision { metric, stat, half_width } = target.precision;
+        match target.reached {
             None => format!("{metric} {stat} had too few independent requests for an interval"),
-            Some(reached) if reached <= precision.half_width => {
-                format!("{metric} {stat} within {}", percent(reached))
-            }
-            Some(reached) => {
-                format!("{metric} {stat} within {}, not {}", percent(reached), percent(precision.half_width))
-            }
+            Some(reached) if target.is_met() => format!("{metric} {stat} within {}", percent(reached)),
+            Some(reached) => format!("{metric} {stat} within {}, not {}", percent(reached), percent(*half_width)),
         }
     };
     let targets = phase.targets().map(target).collect::<Vec<_>>().join("; ");
     let how = match (phase.ended_by(), phase.reached.met_at) {
         ("until", Some(requests)) => format!("met after {} requests", thousands(requests)),
         ("stopped", _) => "the run was stopped before it was met".to_owned(),
-        _ if phase
-            .targets()
-            .all(|(precision, reached)| reached.is_some_and(|reached| reached <= precision.half_width)) =>
-        {
+        _ if phase.targets().all(|target| target.is_met()) => {
             "the maximum came before a second look could confirm it".to_owned()
         }
-        _ => "the maximum came first".to_owned(),
+        _ => match phase.reached.gave_up_at {
+            Some(most) => {
+                format!("the maximum came first; looks ended after {} requests, their limit", thousands(most))
+            }
+            None => "the maximum came first".to_owned(),
+        },
     };
     let name = if is_only { String::new() } else { format!(" (phase {})", phase.id.name) };
     Note { text: format!("--until{name}: {how}: {targets}"), is_warning: !phase.reached.ended }
@@ -105,7 +103,7 @@ mod tests {
 
     fn phase(half_widths: [Option<f64>; 2], met_at: Option<u64>, ended: bool) -> PhaseUntil {
         let id = PhaseId { index: 1, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
-        let reached = Reached { half_widths: half_widths.to_vec(), met_at, ended };
+        let reached = Reached { half_widths: half_widths.to_vec(), met_at, ended, gave_up_at: None };
         PhaseUntil { id, precisions: precisions(), reached, was_stopped: false }
     }
 
@@ -132,6 +130,9 @@ mod tests {
             "--until (phase profiling): the maximum came first: time_to_first_token p99 had too few independent \
              requests for an interval; request_latency avg within 12.4%, not 10%"
         );
+        let long =
+            PhaseUntil { reached: Reached { gave_up_at: Some(2_000_000), ..phase.reached.clone() }, ..phase.clone() };
+        assert!(note(&long, true).text.contains("looks ended after 2,000,000 requests, their limit: time_to"));
         let stopped = PhaseUntil { was_stopped: true, ..phase };
         assert!(stopped.ended_by() == "stopped" && note(&stopped, true).is_warning);
     }

@@ -120,7 +120,6 @@ pub struct PhaseOutcome<R = Accumulator> {
     /// The costs of reading and sending.
     pub quality: Quality,
     /// What the looks at its statistics found; `None` unless they may end it.
-    #[serde(default)]
     pub until: Option<Reached>,
     pub records: R,
 }

@@ -35,5 +35,5 @@ pub use design::{Evenness, Sobol, latin_hypercube};
 pub use fisher::{Proportion, fisher};
 pub use holm::holm;
 pub use kolmogorov::KolmogorovSmirnov;
-pub use sequential::{FIRST_LOOK, Looks, Target, fewest_values};
+pub use sequential::{FIRST_LOOK, StoppingRule, Target, fewest_values};
 pub use welch::{Estimate, Sample, Welch};

@@ -45,41 +45,36 @@ pub struct Target {
     pub half_width: f64,
 }
 
-/// What a look found out about one target.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
-    /// Half the width of the interval, as a share of the value; `None` if there are too few values for one.
-    pub half_width: Option<f64>,
-}
-
-/// The looks at a growing sample.
+/// Ends a growing sample when its statistics are known exactly enough.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Looks {
+pub struct StoppingRule {
     level: f64,
     targets: Vec<Target>,
     /// Values at which the next look is due.
     next: u64,
     /// Whether the last look was met, if the widths are those of the next one.
     was_nearly_met: bool,
-    /// By target, of the last look.
-    seen: Vec<Seen>,
+    /// By target, of the last look: half the width of the interval, as a share of the value; `None` if there are too few
+    /// values for one.
+    half_widths: Vec<Option<f64>>,
     met_at: Option<u64>,
 }
 
-impl Looks {
+impl StoppingRule {
     /// No look yet. `level`: that of the intervals, such as 0.95.
     pub fn new(targets: Vec<Target>, level: f64) -> Self {
-        let seen = vec![Seen { half_width: None }; targets.len()];
-        Self { level, targets, next: FIRST_LOOK, was_nearly_met: false, seen, met_at: None }
+        let half_widths = vec![None; targets.len()];
+        Self { level, targets, next: FIRST_LOOK, was_nearly_met: false, half_widths, met_at: None }
     }
 
     pub fn targets(&self) -> &[Target] {
         &self.targets
     }
 
-    /// What the last look found, by target.
-    pub fn seen(&self) -> &[Seen] {
-        &self.seen
+    /// Half the width of each interval at the last look, as a share of the value, by target; `None` if there were too few
+    /// values for one.
+    pub fn half_widths(&self) -> &[Option<f64>] {
+        &self.half_widths
     }
 
     /// Values at which the sample was large enough.
@@ -94,23 +89,21 @@ impl Looks {
 
     /// Looks at a sample: one series per target, the shortest of which has so many values. `true` if it is large enough.
     pub fn look<'a>(&mut self, values: u64, series: impl IntoIterator<Item = &'a Series>) -> bool {
-        let width = |(series, target): (&Series, &Target)| Seen {
-            half_width: series.relative_half_width(target.statistic, self.level),
-        };
-        let seen: Vec<Seen> = series.into_iter().zip(&self.targets).map(width).collect();
-        self.conclude(values, seen)
+        let width = |(series, target): (&Series, &Target)| series.relative_half_width(target.statistic, self.level);
+        let half_widths: Vec<Option<f64>> = series.into_iter().zip(&self.targets).map(width).collect();
+        self.conclude(values, half_widths)
     }
 
-    fn conclude(&mut self, values: u64, seen: Vec<Seen>) -> bool {
+    fn conclude(&mut self, values: u64, half_widths: Vec<Option<f64>>) -> bool {
         let all_within = |slack: f64| {
-            let is_met = |(seen, target): (&Seen, &Target)| {
-                seen.half_width.is_some_and(|width| width <= slack * target.half_width)
+            let is_met = |(width, target): (&Option<f64>, &Target)| {
+                width.is_some_and(|width| width <= slack * target.half_width)
             };
-            seen.len() == self.targets.len() && seen.iter().zip(&self.targets).all(is_met)
+            half_widths.len() == self.targets.len() && half_widths.iter().zip(&self.targets).all(is_met)
         };
         let is_met = self.was_nearly_met && all_within(1.0);
         self.was_nearly_met = all_within(GROWTH.sqrt());
-        self.seen = seen;
+        self.half_widths = half_widths;
         self.next = next_look(values);
         self.met_at = self.met_at.or(is_met.then_some(values));
         is_met
@@ -124,17 +117,13 @@ mod tests {
 
     const MEAN: Target = Target { statistic: Statistic::Mean, half_width: 0.05 };
 
-    fn seen(widths: &[Option<f64>]) -> Vec<Seen> {
-        widths.iter().map(|half_width| Seen { half_width: *half_width }).collect()
-    }
-
     /// Looks at such widths, with one target; the values at which it was met.
     fn met_at(widths: &[Option<f64>]) -> Option<u64> {
-        let mut looks = Looks::new(vec![MEAN], 0.95);
+        let mut rule = StoppingRule::new(vec![MEAN], 0.95);
         for width in widths {
-            looks.conclude(looks.next, seen(&[*width]));
+            rule.conclude(rule.next, vec![*width]);
         }
-        looks.met_at()
+        rule.met_at()
     }
 
     #[test]
@@ -155,22 +144,22 @@ mod tests {
     #[test]
     fn every_target_must_be_met_by_the_same_looks() {
         let p99 = Target { statistic: Statistic::Percentile(99.0), half_width: 0.1 };
-        let mut looks = Looks::new(vec![MEAN, p99], 0.95);
+        let mut rule = StoppingRule::new(vec![MEAN, p99], 0.95);
         let steps = [(200, 0.04, 0.2, false), (220, 0.04, 0.08, false), (242, 0.06, 0.08, false)];
         for (values, mean, p99, is_met) in steps.into_iter().chain([(267, 0.05, 0.1, false), (294, 0.05, 0.1, true)]) {
-            assert_eq!(looks.conclude(values, seen(&[Some(mean), Some(p99)])), is_met, "{values}");
+            assert_eq!(rule.conclude(values, vec![Some(mean), Some(p99)]), is_met, "{values}");
         }
-        assert_eq!((looks.met_at(), looks.is_due(1_000_000)), (Some(294), false));
-        assert_eq!(looks.seen(), seen(&[Some(0.05), Some(0.1)]));
+        assert_eq!((rule.met_at(), rule.is_due(1_000_000)), (Some(294), false));
+        assert_eq!(rule.half_widths(), [Some(0.05), Some(0.1)]);
     }
 
     #[test]
     fn the_first_look_is_at_two_hundred_values_and_each_later_one_at_a_tenth_more() {
-        let mut looks = Looks::new(vec![MEAN], 0.95);
-        assert!(!looks.is_due(199) && looks.is_due(200));
+        let mut rule = StoppingRule::new(vec![MEAN], 0.95);
+        assert!(!rule.is_due(199) && rule.is_due(200));
         // Late: more values arrived meanwhile.
-        looks.conclude(1000, seen(&[None]));
-        assert!(!looks.is_due(1099) && looks.is_due(1100));
+        rule.conclude(1000, vec![None]);
+        assert!(!rule.is_due(1099) && rule.is_due(1100));
     }
 
     #[test]
@@ -185,21 +174,21 @@ mod tests {
         fn a_sample_ends_with_widths_that_meet_all_targets(
             widths in prop::collection::vec(prop::collection::vec(prop::option::of(0.0..0.2), 2), 1..60),
         ) {
-            let mut looks = Looks::new(vec![MEAN, Target { half_width: 0.1, ..MEAN }], 0.95);
+            let mut rule = StoppingRule::new(vec![MEAN, Target { half_width: 0.1, ..MEAN }], 0.95);
             let (mut values, mut all) = (0, 0);
             for widths in widths {
-                if looks.met_at().is_some() {
+                if rule.met_at().is_some() {
                     break;
                 }
-                prop_assert!(looks.next > values);
-                values = looks.next;
+                prop_assert!(rule.next > values);
+                values = rule.next;
                 all += values;
-                looks.conclude(values, seen(&widths));
+                rule.conclude(values, widths);
             }
-            if let Some(at) = looks.met_at() {
+            if let Some(at) = rule.met_at() {
                 prop_assert_eq!(at, values);
-                let is_met = |(seen, target): (&Seen, &Target)| seen.half_width.unwrap() <= target.half_width;
-                prop_assert!(looks.seen().iter().zip(looks.targets()).all(is_met));
+                let is_met = |(width, target): (&Option<f64>, &Target)| width.unwrap() <= target.half_width;
+                prop_assert!(rule.half_widths().iter().zip(rule.targets()).all(is_met));
             }
             // All looks together cost about as much as eleven at the last one.
             prop_assert!(all <= 11 * values);

@@ -46,8 +46,10 @@ impl RunOutcome {
         Self::new(label, Err(error.into()))
     }
 
-    /// A run of which only the result is known.
+    /// A run of which only the result is known. Its verdict is no number with a mean, so it is left out of the metrics.
     pub fn new(label: impl Into<String>, result: Result<Vec<RunMetric>, String>) -> Self {
+        let has_mean = |metric: &RunMetric| metric.tag != "verdict";
+        let result = result.map(|metrics| metrics.into_iter().filter(has_mean).collect());
         Self { label: label.into(), result, certainty: Certainty::default() }
     }
 
@@ -103,6 +105,13 @@ mod tests {
             stats: Stats::of(*count),
         };
         counts.iter().map(metric).collect()
+    }
+
+    #[test]
+    fn a_verdict_has_no_mean_over_runs() {
+        let run = RunOutcome::of_metrics("run_0001", counts(&[("request_count", 3.0), ("verdict", 2.0)]));
+        let tags: Vec<String> = run.result.unwrap().into_iter().map(|metric| metric.tag).collect();
+        assert_eq!(tags, ["request_count"]);
     }
 
     #[test]

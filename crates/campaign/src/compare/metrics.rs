@@ -27,6 +27,28 @@ pub(super) const REQUESTS: &str = "request_count";
 pub(super) const ERRORS: &str = "error_request_count";
 pub(super) const ERROR_RATE: &str = "request_error_rate";
 
+/// Metrics computed from others that have an error bound, and how the error passes on.
+pub(super) const DERIVED: &[(&str, Derived)] = &[
+    ("output_token_throughput_per_user", Derived::Reciprocal("inter_token_latency")),
+    ("prefill_throughput_per_user", Derived::Reciprocal("time_to_first_token")),
+    ("e2e_output_token_throughput", Derived::Reciprocal("request_latency")),
+    ("time_to_second_token", Derived::Sum(&["time_to_first_token"])),
+    ("time_to_first_output_token", Derived::Sum(&["time_to_first_token"])),
+    ("stream_prefill_latency", Derived::Sum(&["time_to_first_token"])),
+    ("intended_time_to_first_token", Derived::Sum(&["time_to_first_token"])),
+    ("intended_request_latency", Derived::Sum(&["request_latency"])),
+    ("effective_latency", Derived::Sum(&["request_latency"])),
+    ("decode_duration", Derived::Sum(&["time_to_first_token", "request_latency"])),
+];
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Derived {
+    /// A number divided by the other metric.
+    Reciprocal(&'static str),
+    /// Sums and differences of the others with exact times.
+    Sum(&'static [&'static str]),
+}
+
 #[derive(Debug)]
 pub(super) struct Share {
     pub(super) tag: &'static str,
@@ -126,6 +148,13 @@ mod tests {
         }
         for share in SHARES {
             assert!(registry::find(share.tag).is_some() && registry::find(share.hits).is_some(), "{share:?}");
+        }
+        for (tag, derived) in DERIVED {
+            let bases = match derived {
+                Derived::Reciprocal(base) => std::slice::from_ref(base),
+                Derived::Sum(bases) => bases,
+            };
+            assert!([tag].into_iter().chain(bases).all(|tag| registry::find(tag).is_some()), "{tag} {derived:?}");
         }
         assert!(is_of_successes("request_latency") && !is_of_successes("request_throughput"));
         assert_eq!(shown().first().map(|metric| metric.tag), Some("time_to_first_token"));

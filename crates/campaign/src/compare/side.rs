@@ -133,9 +133,7 @@ impl Side {
     /// How far a statistic can be from the truth because of the measurement, in the unit of the metric; of several runs,
     /// how far their mean can be. `None` if no run knows.
     pub(super) fn bound(&self, tag: &str, stat: &str) -> Option<f64> {
-        let is_in_ms = |run: &&RunSummary| run.metrics.get(tag).is_some_and(|metric| metric.unit == "ms");
-        let runs = self.summaries().iter().filter(is_in_ms);
-        let bounds: Vec<f64> = runs.filter_map(|run| run.certainty.of(tag, stat).bound_ms).collect();
+        let bounds: Vec<f64> = self.summaries().iter().filter_map(|run| run.bound(tag, stat)).collect();
         // A run that does not know its error counts as exact.
         (!bounds.is_empty()).then(|| bounds.iter().sum::<f64>() / self.runs() as f64)
     }

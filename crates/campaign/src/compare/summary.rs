@@ -1,11 +1,11 @@
 //! Reads summaries of runs, and of several runs, back from files.
 
 use super::CompareError;
-use super::metrics::{ERROR_RATE, ERRORS, REQUESTS};
+use super::metrics::{DERIVED, Derived, ERROR_RATE, ERRORS, REQUESTS};
 use crate::aggregate::RunMetric;
 use crate::certainty;
 use crate::result_files::{self, NoDocument};
-use aiperf_metrics::{Certainty, Verdict};
+use aiperf_metrics::{Certainty, StatisticCertainty, Verdict};
 use aiperf_plan::FileNames;
 use aiperf_report::aggregate::AggregateNames;
 use aiperf_statistics::Sample;
@@ -130,6 +130,39 @@ impl RunSummary {
     pub(super) fn stat(&self, tag: &str, stat: &str) -> Option<f64> {
         self.metrics.get(tag)?.stats.get(stat)
     }
+
+    /// How far a statistic can be from the truth because of the measurement, in the unit of the metric.
+    pub(super) fn bound(&self, tag: &str, stat: &str) -> Option<f64> {
+        match DERIVED.iter().find(|(derived, _)| *derived == tag) {
+            None => self.is_in_ms(tag).then(|| self.certainty.of(tag, stat).bound_ms)?,
+            Some((_, Derived::Reciprocal(base))) => Some(self.stat(tag, stat)? * self.largest_of_reciprocal(base)?),
+            Some((_, Derived::Sum(bases))) if self.is_in_ms(tag) => {
+                bases.iter().map(|base| self.largest_bound(base)).sum()
+            }
+            Some((_, Derived::Sum(_))) => None,
+        }
+    }
+
+    fn is_in_ms(&self, tag: &str) -> bool {
+        self.metrics.get(tag).is_some_and(|metric| metric.unit == "ms")
+    }
+
+    /// The largest bound of all statistics of a metric. Statistics of a derived metric are of other requests: its p99 may
+    /// be that of the fastest.
+    fn largest_bound(&self, tag: &str) -> Option<f64> {
+        let bounds = self.certainty.of_metric(tag).filter_map(|(_, known)| known.bound_ms);
+        bounds.filter(|_| self.is_in_ms(tag)).reduce(f64::max)
+    }
+
+    /// The largest bound of a number divided by the metric, as a share of it.
+    fn largest_of_reciprocal(&self, tag: &str) -> Option<f64> {
+        let share = |(statistic, known): (&str, StatisticCertainty)| {
+            let (bound, value) = (known.bound_ms?, self.stat(tag, statistic)?);
+            Some(if bound < value { bound / (value - bound) } else { f64::INFINITY })
+        };
+        let shares = self.certainty.of_metric(tag).filter_map(share);
+        shares.filter(|_| self.is_in_ms(tag)).reduce(f64::max)
+    }
 }
 
 fn doubts(document: &Value) -> Vec<String> {
@@ -226,4 +259,43 @@ fn read_json(path: &Path) -> Result<Value, CompareError> {
         NoDocument::Unreadable(source) => CompareError::Unreadable { path, source },
         NoDocument::Malformed(source) => CompareError::Malformed { path, source },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn metrics_computed_from_uncertain_ones_are_uncertain_too() {
+        let bound = |bound: f64| json!({"bound": bound, "early": bound, "late": 0});
+        let document = json!({
+            "schema_version": "1.0",
+            "input_config": {},
+            "time_to_first_token": {"unit": "ms", "avg": 50.0, "p99": 80.0},
+            "inter_token_latency": {"unit": "ms", "avg": 10.0, "p99": 25.0},
+            "request_latency": {"unit": "ms", "avg": 500.0},
+            "decode_duration": {"unit": "ms", "p90": 450.0},
+            "output_token_throughput_per_user": {"unit": "tokens/sec/user", "avg": 100.0, "p99": 120.0},
+            "e2e_output_token_throughput": {"unit": "tokens/sec/user", "avg": 90.0},
+            "prefill_throughput_per_user": {"unit": "tokens/sec/user", "avg": 90.0},
+            "measurement": {"error_bound": {
+                "unit": "ms",
+                "time_to_first_token": {"avg": bound(1.0), "p99": bound(90.0)},
+                "inter_token_latency": {"avg": bound(0.1), "p99": bound(5.0)},
+                "request_latency": {"avg": bound(2.0)},
+            }},
+        });
+        let run = RunSummary::of(Path::new("run"), "records.jsonl", &document).unwrap();
+        assert_eq!(run.bound("time_to_first_token", "avg"), Some(1.0));
+        assert_eq!(run.bound("time_to_first_token", "p90"), None);
+        // A quarter: 5 of the 20 ms that may be left.
+        assert_eq!(run.bound("output_token_throughput_per_user", "p99"), Some(30.0));
+        assert_eq!(run.bound("output_token_throughput_per_user", "avg"), Some(25.0));
+        assert_eq!(run.bound("output_token_throughput_per_user", "p50"), None, "not measured");
+        assert_eq!(run.bound("decode_duration", "p90"), Some(92.0));
+        // Nothing is known of a number divided by a time that may be zero.
+        assert_eq!(run.bound("prefill_throughput_per_user", "avg"), Some(f64::INFINITY));
+        assert_eq!(run.bound("request_throughput", "avg"), None);
+    }
 }

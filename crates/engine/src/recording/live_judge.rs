@@ -1,8 +1,9 @@
-//! The verdict on a run while it is on. It is based on means. The summary adds percentiles and intervals.
+//! The verdict on a run while it is on. It is based on means. Percentiles, requests that were not sent and the clocks are
+//! known at the end, so the verdict of the summary may be worse.
 
 use crate::core_watch::CoreWatch;
 use crate::kernel_counters::Disturbance;
-use aiperf_metrics::{Evidence, Live, Metrics, Quality, Summary, judge};
+use aiperf_metrics::{ConnectionWaits, Evidence, Live, Metrics, Quality, Summary, judge};
 use aiperf_types::{Nanos, Verdict};
 use std::sync::Arc;
 
@@ -17,13 +18,14 @@ pub(crate) struct LiveJudge {
     pub(crate) wants_normal: bool,
 }
 
-/// Reads and content responses so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Reads, content responses and waits for connections so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ReadCounts {
     reads: u64,
     unstamped: u64,
     events: u64,
     coalesced: u64,
+    waits: ConnectionWaits,
 }
 
 impl ReadCounts {
@@ -33,6 +35,7 @@ impl ReadCounts {
             unstamped: quality.unstamped_reads,
             events: quality.events,
             coalesced: quality.coalesced_events(),
+            waits: quality.connection_waits(),
         }
     }
 
@@ -41,6 +44,7 @@ impl ReadCounts {
         self.unstamped += other.unstamped;
         self.events += other.events;
         self.coalesced += other.coalesced;
+        self.waits.merge(&other.waits);
     }
 }
 
@@ -54,7 +58,7 @@ impl LiveJudge {
         lasted: Nanos,
         held: Nanos,
     ) -> Verdict {
-        let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+        let share = |part: u64, all: u64| aiperf_metrics::share(part as f64, all as f64);
         let cores = self.cores.so_far();
         judge(&Evidence {
             bounds: &live.bounds(&self.metrics, summary),
@@ -69,7 +73,52 @@ impl LiveJudge {
             wants_unstamped: self.wants_unstamped,
             wants_normal: self.wants_normal,
             coalesced: share(reads.coalesced, reads.events),
-            ..Evidence::default()
+            connection_wait_ms: reads.waits.mean().as_millis_f64(),
+            is_empty: live.records() == live.failed(),
+            // Known when workers and phases have ended.
+            unsent: 0.0,
+            clock_ms: 0.0,
+            clock_steps: 0,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aiperf_metrics::{Accumulator, RecordMetrics, RunTraits};
+    use aiperf_plan::WorkerPriority;
+    use aiperf_types::{ContentMark, EndpointKind, Measured, MonoNs, RequestError};
+
+    /// The codes of the reasons for a run of one request, which took 50 ms.
+    fn codes(quality: &Quality, error: Option<RequestError>) -> Vec<String> {
+        let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, false)));
+        let content = vec![ContentMark { at: MonoNs(50_000_000), output: true, reasoning: false }];
+        let measured = Measured { end: MonoNs(50_000_000), content, error, ..Measured::default() };
+        let (mut records, mut computed) = (Accumulator::new(&metrics), RecordMetrics::default());
+        metrics.record(&measured, &mut computed);
+        records.add(&measured, &computed);
+        let judge = LiveJudge {
+            metrics: metrics.clone(),
+            cores: CoreWatch::new(WorkerPriority::Normal),
+            disturbance: Arc::new(Disturbance::since_now()),
+            wants_unstamped: false,
+            wants_normal: false,
+        };
+        let live = records.live().unwrap();
+        let second = Nanos(1_000_000_000);
+        let verdict = judge.judge(&live, &live.summary(&metrics), ReadCounts::of(quality), second, Nanos(0));
+        verdict.reasons.iter().map(|reason| reason.code.to_string()).collect()
+    }
+
+    #[test]
+    fn waits_for_connections_and_a_lack_of_results_count_while_a_run_is_on() {
+        let mut quality = Quality::default();
+        quality.place_wait.add(20_000_000);
+        assert!(codes(&quality, None).contains(&"connection_wait".to_owned()));
+        let codes_of_good = codes(&Quality::default(), None);
+        assert!(!codes_of_good.iter().any(|code| code == "connection_wait" || code == "no_results"));
+        let failed = Some(RequestError::client("TimeoutError", "too late", &[]));
+        assert!(codes(&Quality::default(), failed).contains(&"no_results".to_owned()));
     }
 }

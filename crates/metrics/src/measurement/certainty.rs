@@ -61,6 +61,12 @@ impl Certainty {
         self.statistics.get(&(tag.to_owned(), statistic.to_owned())).copied().unwrap_or_default()
     }
 
+    /// What is known of every statistic of a metric, by name.
+    pub fn of_metric<'a>(&'a self, tag: &'a str) -> impl Iterator<Item = (&'a str, StatisticCertainty)> {
+        let of_metric = self.statistics.iter().filter(move |((known, _), _)| known == tag);
+        of_metric.map(|((_, statistic), known)| (statistic.as_str(), *known))
+    }
+
     pub fn grade(&self) -> Option<Grade> {
         self.verdict.as_ref().map(|verdict| verdict.grade)
     }

@@ -19,10 +19,10 @@ pub mod until;
 pub mod verdict;
 
 use crate::phase::summary::{Exactness, MetricBounds, MetricIntervals, Summary};
-use aiperf_types::{Nanos, PhaseId, Verdict};
+use aiperf_types::{PhaseId, Verdict};
 use conduct::Conduct;
 use quality::Quality;
-use sending::{Sending, Sent};
+use sending::Sending;
 use until::PhaseUntil;
 use verdict::{Evidence, judge};
 
@@ -61,49 +61,14 @@ pub struct PhaseMeasurement {
     pub judgement: Judgement,
 }
 
-/// What a judgement is made from.
-#[derive(Clone, Copy, Debug)]
-pub struct Observed<'a> {
-    pub quality: &'a Quality,
-    pub conduct: &'a Conduct,
-    pub sending: &'a Sending,
-    pub sent: Sent,
-    /// From the first request to the last response of the run.
-    pub lasted: Nanos,
-    /// The user asked for the instants of reads.
-    pub wants_unstamped: bool,
-    /// The user asked for normal priority of workers.
-    pub wants_normal: bool,
-}
-
 impl Judgement {
-    /// The judgement on the numbers of a summary.
-    pub fn on(summary: &Summary, observed: Observed<'_>) -> Self {
-        let Observed { quality, conduct, sending, sent, lasted, wants_unstamped, wants_normal } = observed;
-        let longest_wait = conduct.worker_run_queue_wait.iter().max().map_or(0.0, |wait| wait.0 as f64);
-        let evidence = Evidence {
-            bounds: &summary.bounds,
-            clock_ms: conduct.clock_error.as_millis_f64(),
-            held: share(conduct.held.as_secs_f64(), sending.all().sending_seconds),
-            unsent: sent.unsent_share(),
-            connection_wait_ms: quality.mean_connection_wait().as_millis_f64(),
-            stopped: share(conduct.stopped.0 as f64, lasted.0 as f64),
-            core_wait: share(longest_wait, lasted.0 as f64),
-            is_realtime: conduct.realtime_workers == conduct.workers,
-            wants_normal,
-            steal: conduct.steal_share.unwrap_or(0.0),
-            clock_steps: conduct.clock_steps,
-            throttled: conduct.throttled.unwrap_or(0),
-            unstamped: quality.unstamped_share(),
-            wants_unstamped,
-            coalesced: quality.coalesced_share(),
-            is_empty: summary.records == summary.failed,
-        };
-        let verdict = judge(&evidence);
-        Self { verdict, bounds: summary.bounds.clone(), intervals: summary.intervals.clone() }
+    /// The judgement on the numbers of a summary, by evidence that has its bounds.
+    pub fn on(summary: &Summary, evidence: &Evidence<'_>) -> Self {
+        Self { verdict: judge(evidence), bounds: summary.bounds.clone(), intervals: summary.intervals.clone() }
     }
 }
 
-fn share(part: f64, whole: f64) -> f64 {
+/// A part as a share of the whole; 0 if there is no whole.
+pub fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

@@ -1,5 +1,6 @@
 //! The costs of reading and sending: how far this client stood between the server and the numbers.
 
+use crate::measurement::share;
 use crate::numbers::durations::Durations;
 use aiperf_types::{Nanos, WallNs};
 use serde::{Deserialize, Serialize};
@@ -84,6 +85,26 @@ pub struct SpecDecodeFaults {
     first: Option<(WallNs, Cow<'static, str>)>,
 }
 
+/// How long requests waited for a connection, all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ConnectionWaits {
+    /// Requests, with and without a wait.
+    pub requests: u64,
+    pub waited_ns: f64,
+}
+
+impl ConnectionWaits {
+    pub fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.waited_ns += other.waited_ns;
+    }
+
+    /// The mean of all requests. Most did not wait.
+    pub fn mean(&self) -> Nanos {
+        Nanos(share(self.waited_ns, self.requests as f64) as u64)
+    }
+}
+
 impl SpecDecodeFaults {
     pub fn add(&mut self, at: WallNs, fault: &'static str) {
         self.merge(&Self { count: 1, first: Some((at, fault.into())) });
@@ -111,21 +132,26 @@ impl Quality {
         self.receive_lag.count() + self.unstamped_reads
     }
 
-    /// The mean time that a request waited for a connection because all were in use. Most did not wait.
-    pub fn mean_connection_wait(&self) -> Nanos {
-        let requests = (self.schedule_lateness.count() + self.cut_off).max(self.place_wait.count());
-        let waited = self.place_wait.mean() * self.place_wait.count() as f64;
-        Nanos(if requests == 0 { 0 } else { (waited / requests as f64) as u64 })
+    /// How long requests waited for a connection because all were in use.
+    pub fn connection_waits(&self) -> ConnectionWaits {
+        let waits = self.place_wait.count();
+        let requests = (self.schedule_lateness.count() + self.cut_off).max(waits);
+        ConnectionWaits { requests, waited_ns: self.place_wait.mean() * waits as f64 }
     }
 
     /// The share of reads without a kernel stamp.
     pub fn unstamped_share(&self) -> f64 {
-        share(self.unstamped_reads, self.reads())
+        share(self.unstamped_reads as f64, self.reads() as f64)
     }
 
     /// The share of content responses that shared a read with later bytes.
     pub fn merged_share(&self) -> f64 {
-        share(self.merged_events, self.events)
+        share(self.merged_events as f64, self.events as f64)
+    }
+
+    /// The share of those that did so because this client read late.
+    pub fn late_share(&self) -> f64 {
+        share(self.merged_late as f64, self.events as f64)
     }
 
     /// The mean width of the intervals in which these arrived, in nanoseconds.
@@ -135,7 +161,7 @@ impl Quality {
 
     /// The share of those that did so although this client was not late: the server or a proxy wrote them at once.
     pub fn coalesced_share(&self) -> f64 {
-        share(self.coalesced_events(), self.events)
+        share(self.coalesced_events() as f64, self.events as f64)
     }
 
     /// Content responses that shared a read with later bytes although this client was not late.
@@ -187,8 +213,4 @@ impl Quality {
         self.never_begun += other.never_begun;
         self.spec_decode_faults.merge(&other.spec_decode_faults);
     }
-}
-
-fn share(part: u64, all: u64) -> f64 {
-    if all == 0 { 0.0 } else { part as f64 / all as f64 }
 }

@@ -23,8 +23,24 @@ impl PhaseUntil {
         }
     }
 
-    /// The statistics with their half-widths at the last look.
-    pub fn targets(&self) -> impl Iterator<Item = (&Precision, Option<f64>)> {
-        self.precisions.iter().zip(self.reached.half_widths.iter().copied())
+    /// The statistics with what the last look found.
+    pub fn targets(&self) -> impl Iterator<Item = UntilTarget<'_>> {
+        let targets = self.precisions.iter().zip(&self.reached.half_widths);
+        targets.map(|(precision, reached)| UntilTarget { precision, reached: *reached })
+    }
+}
+
+/// A statistic that had to be known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UntilTarget<'a> {
+    pub precision: &'a Precision,
+    /// Half the width of its interval at the last look, as a share of its value; `None` if there was none.
+    pub reached: Option<f64>,
+}
+
+impl UntilTarget<'_> {
+    /// Whether the last look met it.
+    pub fn is_met(&self) -> bool {
+        self.reached.is_some_and(|reached| reached <= self.precision.half_width)
     }
 }

@@ -8,97 +8,18 @@
 use crate::facts::{Fact, Facts};
 use crate::numbers::stats::{Stats, stats_of};
 use crate::phase::accumulator::Accumulator;
+use crate::phase::main_metrics::{Cause, MAIN_METRICS, MAIN_STATISTICS, MainMetric, Widths};
 use crate::phase::summary::{Bound, MetricBounds, Summary};
 use crate::registry::metric::Compute;
 use crate::run::{Chosen, Metrics};
-
-/// The metrics with bounds: the width that makes each smaller, and the one that makes it larger.
-const TAGS: [(&str, Earlier, Later); 3] = [
-    ("time_to_first_token", first_width, |_, _| 0.0),
-    (
-        "inter_token_latency",
-        // The last content is never before the first.
-        |facts, value| (last_width(facts, value) / divisor(facts, value)).min(value),
-        |facts, value| first_width(facts, value) / divisor(facts, value),
-    ),
-    ("request_latency", last_width, |_, _| 0.0),
-];
-
-type Earlier = fn(&Widths, f64) -> f64;
-type Later = fn(&Widths, f64) -> f64;
-
-type Statistic = fn(&Stats) -> Option<f64>;
-
-/// The statistics with bounds, by the names that exports use.
-const STATISTICS: [(&str, Statistic); 4] =
-    [("avg", |stats| stats.avg), ("p50", |stats| stats.p50), ("p90", |stats| stats.p90), ("p99", |stats| stats.p99)];
-
-/// Why an instant is uncertain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    Any,
-    Ours,
-    Merged,
-    Unstamped,
-}
-
-/// The widths of one record, in the unit of the metric.
-struct Widths {
-    first: f64,
-    last: f64,
-    /// From the first content to the last.
-    span: f64,
-    tokens: f64,
-}
-
-fn first_width(widths: &Widths, _: f64) -> f64 {
-    widths.first
-}
-
-fn last_width(widths: &Widths, _: f64) -> f64 {
-    widths.last
-}
-
-/// The divisor of an inter-token latency. If all content arrived at once, the latency is zero and does not show it.
-fn divisor(widths: &Widths, value: f64) -> f64 {
-    if value > 0.0 { widths.span / value } else { (widths.tokens - 1.0).max(1.0) }
-}
-
-impl Widths {
-    const FACTS: [Fact; 7] =
-        [Fact::First, Fact::Last, Fact::FirstWidth, Fact::LastWidth, Fact::WidthCauses, Fact::Output, Fact::Reasoning];
-
-    /// Those of a record by this cause, if it has any.
-    fn of(facts: &Facts, cause: Cause, scale: f64) -> Option<Self> {
-        let causes = facts.get(Fact::WidthCauses).unwrap_or(0);
-        let width = |fact: Fact, late: u64, unstamped: u64| {
-            let counts = match cause {
-                Cause::Any => true,
-                Cause::Ours => causes & (late | unstamped) != 0,
-                Cause::Merged => causes & unstamped == 0,
-                Cause::Unstamped => causes & unstamped != 0,
-            };
-            facts.get(fact).filter(|_| counts).map_or(0.0, |width| width as f64 * scale)
-        };
-        let first = width(Fact::FirstWidth, Facts::FIRST_LATE, Facts::FIRST_UNSTAMPED);
-        let last = width(Fact::LastWidth, Facts::LAST_LATE, Facts::LAST_UNSTAMPED);
-        if first == 0.0 && last == 0.0 {
-            return None;
-        }
-        let (start, end) = (facts.get(Fact::First).unwrap_or(0), facts.get(Fact::Last).unwrap_or(0));
-        let span = end.saturating_sub(start) as f64 * scale;
-        let tokens = (facts.get(Fact::Output).unwrap_or(0) + facts.get(Fact::Reasoning).unwrap_or(0)) as f64;
-        Some(Self { first, last, span, tokens })
-    }
-}
 
 impl Accumulator {
     /// The bounds of every metric that has them. If all instants are exact, this costs one pass over the records.
     pub(crate) fn bounds(&self, metrics: &Metrics, summary: &Summary) -> Vec<MetricBounds> {
         let chosen = |tag: &str| metrics.chosen.iter().find(|chosen| chosen.exported && chosen.metric.tag == tag);
-        let bounds = TAGS.into_iter().filter_map(|(tag, earlier, later)| {
-            let reported = summary.get(tag)?.stats;
-            Some(MetricBounds { tag, bounds: self.bounds_of(metrics, chosen(tag)?, &reported, earlier, later) })
+        let bounds = MAIN_METRICS.iter().filter_map(|main| {
+            let reported = summary.get(main.tag)?.stats;
+            Some(MetricBounds { tag: main.tag, bounds: self.bounds_of(metrics, chosen(main.tag)?, main, &reported) })
         });
         bounds.collect()
     }
@@ -107,9 +28,8 @@ impl Accumulator {
         &self,
         metrics: &Metrics,
         chosen: &Chosen,
+        main: &MainMetric,
         reported: &Stats,
-        earlier: Earlier,
-        later: Later,
     ) -> Vec<(&'static str, Bound)> {
         let mut exact = Vec::new();
         // By cause: the values with every instant at the other end of its interval, for those records that change.
@@ -119,7 +39,7 @@ impl Accumulator {
         self.each_with(metrics, chosen, &Widths::FACTS, |facts, value| {
             for (cause, moved) in causes.iter().zip(&mut moved) {
                 if let Some(widths) = Widths::of(facts, *cause, scale) {
-                    moved.push((exact.len(), earlier(&widths, value), later(&widths, value)));
+                    moved.push((exact.len(), (main.earlier)(&widths, value), (main.later)(&widths)));
                 }
             }
             exact.push(value);
@@ -136,7 +56,8 @@ impl Accumulator {
         let ends = moved.each_ref().map(|moved| {
             (reach(moved, |value, change| value - change.1), reach(moved, |value, change| value + change.2))
         });
-        let bounds = STATISTICS.into_iter().filter_map(|(name, statistic)| {
+        let bounds = MAIN_STATISTICS.iter().filter_map(|main| {
+            let statistic = main.of;
             let value = statistic(reported)?;
             let [any, ours, merged, unstamped] = ends.each_ref().map(|(early, late)| {
                 let early = statistic(early).map_or(0.0, |early| value - early);
@@ -144,7 +65,7 @@ impl Accumulator {
             });
             let larger = |(early, late): (f64, f64)| early.max(late);
             let (ours, merged, unstamped) = (larger(ours), larger(merged), larger(unstamped));
-            Some((name, Bound { value, early: any.0, late: any.1, ours, merged, unstamped }))
+            Some((main.name, Bound { value, early: any.0, late: any.1, ours, merged, unstamped }))
         });
         bounds.collect()
     }
@@ -170,6 +91,7 @@ impl Accumulator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phase::main_metrics::MainStatistic;
     use crate::phase::summary::Context;
     use crate::run::RunTraits;
     use crate::run::record::RecordMetrics;
@@ -186,7 +108,14 @@ mod tests {
         last: u64,
         widths: (u64, u64),
         is_late: bool,
+        /// Tokens of the first content; the whole stream has eleven.
+        first_tokens: u64,
+        /// Whether it came as one chunk, which has no time between tokens.
+        is_one_chunk: bool,
     }
+
+    const STREAM: Stream =
+        Stream { first: 50_000, last: 150_000, widths: (0, 0), is_late: false, first_tokens: 1, is_one_chunk: false };
 
     fn summary(streams: &[Stream]) -> Summary {
         let (metrics, records) = recorded(streams);
@@ -206,10 +135,18 @@ mod tests {
                 start_wall: WallNs(1_760_000_000_000_000_000),
                 start,
                 end: mark(stream.last).at,
-                content: vec![mark(stream.first), mark(stream.last)],
+                content: if stream.is_one_chunk {
+                    vec![mark(stream.last)]
+                } else {
+                    vec![mark(stream.first), mark(stream.last)]
+                },
                 first_uncertainty: uncertainty(stream.widths.0),
                 last_uncertainty: uncertainty(stream.widths.1),
-                tokens: TokenCounts { output: Some(11), ..TokenCounts::default() },
+                tokens: TokenCounts {
+                    output: Some(11),
+                    first_content_chunk_tokens: Some(stream.first_tokens),
+                    ..TokenCounts::default()
+                },
                 ..Measured::default()
             };
             metrics.record(&measured, &mut computed);
@@ -228,10 +165,10 @@ mod tests {
 
     #[test]
     fn exact_instants_have_no_bound() {
-        let streams = vec![Stream { first: 50_000, last: 150_000, widths: (0, 0), is_late: false }; 20];
+        let streams = vec![STREAM; 20];
         let summary = summary(&streams);
-        for (tag, _, _) in TAGS {
-            for (statistic, _) in STATISTICS {
+        for MainMetric { tag, .. } in MAIN_METRICS {
+            for MainStatistic { name: statistic, .. } in MAIN_STATISTICS {
                 let found = bound(&summary, tag, statistic);
                 assert_eq!((found.bound(), found.ours), (0.0, 0.0), "{tag} {statistic}");
             }
@@ -240,9 +177,8 @@ mod tests {
 
     #[test]
     fn a_bound_is_the_distance_to_the_other_end_of_the_intervals() {
-        let exact = Stream { first: 50_000, last: 150_000, widths: (0, 0), is_late: false };
-        let mut streams = vec![exact; 99];
-        streams.push(Stream { first: 90_000, widths: (30_000, 20_000), is_late: true, ..exact });
+        let mut streams = vec![STREAM; 99];
+        streams.push(Stream { first: 90_000, widths: (30_000, 20_000), is_late: true, ..STREAM });
         let summary = summary(&streams);
         let mean = bound(&summary, "time_to_first_token", "avg");
         assert!(near(mean.early, 0.3) && near(mean.ours, 0.3) && mean.late == 0.0, "{mean:?}");
@@ -255,12 +191,20 @@ mod tests {
 
     #[test]
     fn while_a_run_is_on_the_bounds_of_means_are_those_of_its_summary() {
-        let stream = |widths, is_late| Stream { first: 50_000, last: 150_000, widths, is_late };
-        let streams = [stream((30_000, 20_000), true), stream((9_000, 9_000), false), stream((0, 5_000), true)];
+        let stream = |widths, is_late| Stream { widths, is_late, ..STREAM };
+        let streams = [
+            stream((30_000, 20_000), true),
+            stream((9_000, 9_000), false),
+            stream((0, 5_000), true),
+            Stream { first_tokens: 6, ..stream((8_000, 8_000), true) },
+            // All of it shared one read.
+            Stream { first: 150_000, first_tokens: 9, ..stream((7_000, 7_000), true) },
+            Stream { is_one_chunk: true, ..stream((90_000, 90_000), true) },
+        ];
         let (metrics, records) = recorded(&streams);
         let (live, last) = (records.live().unwrap(), records.summarise(&metrics, Context::default()));
         let bounds = live.bounds(&metrics, &live.summary(&metrics));
-        assert_eq!(bounds.len(), TAGS.len());
+        assert_eq!(bounds.len(), MAIN_METRICS.len());
         for MetricBounds { tag, bounds } in bounds {
             let [("avg", live)] = bounds[..] else { panic!("{tag}: {bounds:?}") };
             let last = bound(&last, tag, "avg");
@@ -270,17 +214,26 @@ mod tests {
 
     #[test]
     fn what_a_server_wrote_at_once_is_not_ours() {
-        let stream = Stream { first: 50_000, last: 150_000, widths: (5_000, 5_000), is_late: false };
+        let stream = Stream { widths: (5_000, 5_000), ..STREAM };
         let found = bound(&summary(&[stream; 10]), "time_to_first_token", "p50");
         assert!(near(found.bound(), 5.0) && near(found.merged, 5.0), "{found:?}");
         assert_eq!((found.ours, found.unstamped), (0.0, 0.0));
     }
 
-    fn stream() -> impl Strategy<Value = (Stream, (f64, f64))> {
-        let parts =
-            (1_000..80_000_u64, 1_000..200_000_u64, 0..900_u64, 0..900_u64, any::<bool>(), (0.0..=1.0, 0.0..=1.0));
-        parts.prop_map(|(first, more, one, two, is_late, moves)| {
-            (Stream { first, last: first + more, widths: (one, two), is_late }, moves)
+    /// A stream with the true instants of its first and last content. Intervals may be wider than the gap between them,
+    /// and both may have come in one read.
+    fn stream() -> impl Strategy<Value = (Stream, (u64, u64))> {
+        let gap = prop_oneof![Just(0_u64), 1..200_000_u64];
+        let widths = (0..100_000_u64, 0..300_000_u64);
+        let parts = (1_000..80_000_u64, gap, widths, any::<bool>(), 1..=11_u64, (0.0..=1.0, 0.0..=1.0));
+        parts.prop_map(|(first, gap, (one, two), is_late, first_tokens, (moved_one, moved_two))| {
+            let last = first + gap;
+            let widths = (one.min(first), two.min(last));
+            let stream = Stream { first, last, widths, is_late, first_tokens, ..STREAM };
+            let true_first = first - (widths.0 as f64 * moved_one) as u64;
+            // The last content does not arrive before the first.
+            let true_last = (last - (widths.1 as f64 * moved_two) as u64).max(true_first);
+            (stream, (true_first, true_last))
         })
     }
 
@@ -292,15 +245,11 @@ mod tests {
             let reported: Vec<Stream> = streams.iter().map(|(stream, _)| *stream).collect();
             let truth: Vec<Stream> = streams
                 .iter()
-                .map(|(stream, (first, last))| Stream {
-                    first: stream.first - (stream.widths.0 as f64 * first) as u64,
-                    last: stream.last - (stream.widths.1 as f64 * last) as u64,
-                    ..*stream
-                })
+                .map(|(stream, (first, last))| Stream { first: *first, last: *last, ..*stream })
                 .collect();
             let (reported, truth) = (summary(&reported), summary(&truth));
-            for (tag, _, _) in TAGS {
-                for (statistic, _) in STATISTICS {
+            for MainMetric { tag, .. } in MAIN_METRICS {
+                for MainStatistic { name: statistic, .. } in MAIN_STATISTICS {
                     let Bound { value, early, late, .. } = bound(&reported, tag, statistic);
                     let true_value = bound(&truth, tag, statistic).value;
                     let slack = 1e-9 * value.max(1.0);

@@ -2,27 +2,18 @@
 
 use crate::facts::Fact;
 use crate::phase::accumulator::Accumulator;
+use crate::phase::main_metrics::{MAIN_METRICS, MAIN_STATISTICS};
 use crate::phase::summary::MetricIntervals;
 use crate::run::{Chosen, Metrics};
-use aiperf_statistics::{Interval, Series, Statistic};
+use aiperf_statistics::{Interval, Series};
 
 /// The share of runs whose interval contains the true value.
 pub const CONFIDENCE_LEVEL: f64 = 0.95;
-/// The metrics with intervals.
-const TAGS: [&str; 3] = ["time_to_first_token", "inter_token_latency", "request_latency"];
-/// Their statistics, by the names that exports use.
-const STATISTICS: [(&str, Statistic); 5] = [
-    ("avg", Statistic::Mean),
-    ("p50", Statistic::Percentile(50.0)),
-    ("p90", Statistic::Percentile(90.0)),
-    ("p95", Statistic::Percentile(95.0)),
-    ("p99", Statistic::Percentile(99.0)),
-];
-
 impl Accumulator {
     /// The intervals of every metric that has them. Beside the records, this takes 20 bytes a record.
     pub(crate) fn intervals(&self, metrics: &Metrics) -> Vec<MetricIntervals> {
-        let chosen = metrics.chosen.iter().filter(|chosen| chosen.exported && TAGS.contains(&chosen.metric.tag));
+        let is_main = |tag: &str| MAIN_METRICS.iter().any(|main| main.tag == tag);
+        let chosen = metrics.chosen.iter().filter(|chosen| chosen.exported && is_main(chosen.metric.tag));
         let places = self.places_in_time();
         chosen.filter_map(|chosen| self.intervals_of(metrics, chosen, &places)).collect()
     }
@@ -44,9 +35,9 @@ impl Accumulator {
         let mut values = vec![f64::NAN; places.len()];
         self.each_value(metrics, chosen, |row, value| values[places[row] as usize] = value);
         let series = Series::new(values);
-        let intervals: Option<Vec<_>> = STATISTICS
-            .into_iter()
-            .map(|(name, statistic)| Some((name, above_zero(series.interval(statistic, CONFIDENCE_LEVEL)?))))
+        let intervals: Option<Vec<_>> = MAIN_STATISTICS
+            .iter()
+            .map(|main| Some((main.name, above_zero(series.interval(main.statistic, CONFIDENCE_LEVEL)?))))
             .collect();
         Some(MetricIntervals { tag: chosen.metric.tag, intervals: intervals? })
     }
@@ -61,6 +52,7 @@ fn above_zero(interval: Interval) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phase::main_metrics::MainStatistic;
     use crate::phase::summary::Context;
     use crate::run::RunTraits;
     use crate::run::record::RecordMetrics;
@@ -99,7 +91,7 @@ mod tests {
         let summary = records(&metrics, 4000).summarise(&metrics, Context::default());
         assert_eq!(summary.intervals.iter().map(|metric| metric.tag).collect::<Vec<_>>(), ["request_latency"]);
         let series = Series::new((0..4000).map(|number| latency(number) as f64).collect());
-        for (name, statistic) in STATISTICS {
+        for MainStatistic { name, statistic, .. } in MAIN_STATISTICS {
             let interval = summary.interval("request_latency", name).unwrap();
             assert_eq!(*interval, series.interval(statistic, CONFIDENCE_LEVEL).unwrap(), "{name}");
         }

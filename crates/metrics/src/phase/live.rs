@@ -1,9 +1,9 @@
 //! A phase while it is on: running statistics, without sorting.
 
-use crate::facts::{Fact, Facts};
 use crate::numbers::histogram::Histogram;
 use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Distribution, Stats};
+use crate::phase::main_metrics::{Cause, MAIN_METRICS, MainMetric, Widths};
 use crate::phase::summary::{Bound, MetricBounds, Summary, is_live};
 use crate::phase::tally::Tally;
 use crate::registry::metric::{Compute, Fold};
@@ -154,54 +154,38 @@ pub struct Live {
     slots: Vec<Slot>,
     records: u64,
     failed: u64,
-    widths: Widths,
+    moved: Vec<Moved>,
 }
 
-/// How much earlier events may have arrived than reported, because this client read them late or without a stamp. Sums
-/// in nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Widths {
-    first: u128,
-    last: u128,
-    /// Both, divided by the tokens after the first.
-    first_by_token: f64,
-    last_by_token: f64,
+/// A main metric with how far its mean can be from the truth because this client read late or without a stamp. Sums in
+/// the base unit.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    metric: MainMetric,
+    /// Its index among the metrics of the run.
+    chosen: usize,
+    earlier: f64,
+    later: f64,
 }
 
-impl Widths {
-    #[inline]
-    fn add(&mut self, facts: &Facts) {
-        let causes = facts.get(Fact::WidthCauses).unwrap_or(0);
-        if causes == 0 || facts.failed() {
-            return;
-        }
-        let width = |fact, bits| facts.get(fact).filter(|_| causes & bits != 0).unwrap_or(0);
-        let first = width(Fact::FirstWidth, Facts::FIRST_LATE | Facts::FIRST_UNSTAMPED);
-        let last = width(Fact::LastWidth, Facts::LAST_LATE | Facts::LAST_UNSTAMPED);
-        let tokens = facts.get(Fact::Output).unwrap_or(0) + facts.get(Fact::Reasoning).unwrap_or(0);
-        self.first += u128::from(first);
-        self.last += u128::from(last);
-        let divisor = tokens.saturating_sub(1).max(1) as f64;
-        self.first_by_token += first as f64 / divisor;
-        self.last_by_token += last as f64 / divisor;
+impl Moved {
+    fn all(metrics: &Metrics) -> Vec<Self> {
+        let place = |tag| metrics.chosen.iter().position(|chosen| chosen.metric.tag == tag);
+        let of = |metric: MainMetric| Some(Self { metric, chosen: place(metric.tag)?, earlier: 0.0, later: 0.0 });
+        MAIN_METRICS.into_iter().filter_map(of).collect()
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.first += other.first;
-        self.last += other.last;
-        self.first_by_token += other.first_by_token;
-        self.last_by_token += other.last_by_token;
+    fn add(&mut self, record: &RecordMetrics, widths: &Widths) {
+        let entry = record.entries.iter().find(|entry| entry.chosen == self.chosen);
+        let value = match entry.map(|entry| entry.number) {
+            Some(Number::Int(value)) => value as f64,
+            Some(Number::Float(value)) => value,
+            Some(Number::Gaps) | None => return,
+        };
+        self.earlier += (self.metric.earlier)(widths, value);
+        self.later += (self.metric.later)(widths);
     }
 }
-
-type WidthSum = fn(&Widths) -> f64;
-
-/// The metrics with bounds, and the sum of the widths that move each.
-const BOUNDED: [(&str, WidthSum); 3] = [
-    ("time_to_first_token", |widths| widths.first as f64),
-    ("inter_token_latency", |widths| widths.first_by_token.max(widths.last_by_token)),
-    ("request_latency", |widths| widths.last as f64),
-];
 
 impl Live {
     pub(crate) fn new(metrics: &Metrics) -> Self {
@@ -217,13 +201,17 @@ impl Live {
                 _ => Slot::Unused,
             })
             .collect();
-        Self { slots, records: 0, failed: 0, widths: Widths::default() }
+        Self { slots, records: 0, failed: 0, moved: Moved::all(metrics) }
     }
 
     pub(crate) fn add(&mut self, record: &RecordMetrics) {
         self.records += 1;
         self.failed += u64::from(record.facts.failed());
-        self.widths.add(&record.facts);
+        if !record.facts.failed()
+            && let Some(widths) = Widths::of(&record.facts, Cause::Ours, 1.0)
+        {
+            self.moved.iter_mut().for_each(|moved| moved.add(record, &widths));
+        }
         for entry in &record.entries {
             match (&mut self.slots[entry.chosen], entry.number) {
                 (Slot::Running(running), number) => running.add(number),
@@ -240,7 +228,10 @@ impl Live {
     pub fn merge(&mut self, other: &Self) {
         self.records += other.records;
         self.failed += other.failed;
-        self.widths.merge(&other.widths);
+        for (own, others) in self.moved.iter_mut().zip(&other.moved) {
+            own.earlier += others.earlier;
+            own.later += others.later;
+        }
         for (own, others) in self.slots.iter_mut().zip(&other.slots) {
             match (own, others) {
                 (Slot::Running(own), Slot::Running(others)) => own.merge(others),
@@ -288,14 +279,16 @@ impl Live {
 
     /// How far the means of the main metrics can be from the truth, as far as this client is the cause.
     pub fn bounds(&self, metrics: &Metrics, summary: &Summary) -> Vec<MetricBounds> {
-        let bound = |(tag, sum): (&'static str, WidthSum)| {
-            let result = summary.get(tag)?;
-            let (value, count) = (result.stats.avg?, result.stats.count.filter(|count| *count > 0)?);
-            let scale = metrics.chosen.iter().find(|chosen| chosen.metric.tag == tag)?.metric.scale();
-            let ours = sum(&self.widths) * scale / count as f64;
-            Some(MetricBounds { tag, bounds: vec![("avg", Bound { value, early: ours, ours, ..Bound::default() })] })
+        let bound = |moved: &Moved| {
+            let tag = moved.metric.tag;
+            let stats = summary.get(tag)?.stats;
+            let (value, count) = (stats.avg?, stats.count.filter(|count| *count > 0)? as f64);
+            let scale = metrics.chosen[moved.chosen].metric.scale();
+            let (early, late) = (moved.earlier * scale / count, moved.later * scale / count);
+            let bound = Bound { value, early, late, ours: early.max(late), ..Bound::default() };
+            Some(MetricBounds { tag, bounds: vec![("avg", bound)] })
         };
-        BOUNDED.into_iter().filter_map(bound).collect()
+        self.moved.iter().filter_map(bound).collect()
     }
 
     pub(crate) fn size(&self) -> usize {

@@ -9,6 +9,7 @@ pub mod gpu_vendors;
 pub mod histograms;
 pub mod intervals;
 pub mod live;
+mod main_metrics;
 pub mod records;
 mod summarise;
 pub mod summary;

@@ -1,16 +1,21 @@
 //! The values of a phase that ends when its statistics are known exactly enough, and what the looks at them found.
 
 use crate::phase::intervals::CONFIDENCE_LEVEL;
-use aiperf_statistics::{Looks, Series, Statistic, Target};
+use aiperf_statistics::{Series, Statistic, StoppingRule, Target};
 use aiperf_types::Precision;
 use serde::{Deserialize, Serialize};
+
+/// The most records whose values are kept: 16 bytes for each target. A phase that needs more ends by its maximum.
+const MOST_RECORDS: usize = 2_000_000;
 
 /// The values of one phase so far.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// By target: start and value of each record.
     values: Vec<Vec<(u64, f64)>>,
-    looks: Looks,
+    rule: StoppingRule,
+    /// Records that were added when there were too many to look at.
+    too_many: Option<u64>,
 }
 
 /// What the looks at one phase found.
@@ -23,6 +28,8 @@ pub struct Reached {
     pub met_at: Option<u64>,
     /// Whether this ended the phase. If its counts or its time ended it first, it did not.
     pub ended: bool,
+    /// Requests after which no more looks were taken, because their values would take too much memory.
+    pub gave_up_at: Option<u64>,
 }
 
 impl Sample {
@@ -31,25 +38,34 @@ impl Sample {
             statistic: precision.percent().map_or(Statistic::Mean, Statistic::Percentile),
             half_width: precision.half_width,
         };
-        let looks = Looks::new(precisions.iter().map(target).collect(), CONFIDENCE_LEVEL);
-        Self { values: vec![Vec::new(); precisions.len()], looks }
+        let rule = StoppingRule::new(precisions.iter().map(target).collect(), CONFIDENCE_LEVEL);
+        Self { values: vec![Vec::new(); precisions.len()], rule, too_many: None }
     }
 
     /// Adds a record: when it started, and its values, by target.
     pub fn add(&mut self, start: u64, values: &[Option<f64>]) {
         // Nothing is looked at any more.
-        if self.looks.met_at().is_some() {
+        if self.rule.met_at().is_some() || self.too_many.is_some() {
             return;
         }
         for (known, value) in self.values.iter_mut().zip(values) {
             known.extend(value.map(|value| (start, value)));
         }
+        let most = self.values.iter().map(Vec::len).max().unwrap_or(0);
+        if most >= MOST_RECORDS {
+            self.too_many = Some(most as u64);
+            self.forget();
+        }
+    }
+
+    fn forget(&mut self) {
+        self.values.iter_mut().for_each(|values| *values = Vec::new());
     }
 
     /// Looks at the values if a look is due; `true` if all targets are met by now, and were not before.
     pub fn look(&mut self) -> bool {
         let requests = self.values.iter().map(Vec::len).min().unwrap_or(0) as u64;
-        if !self.looks.is_due(requests) {
+        if !self.rule.is_due(requests) {
             return false;
         }
         let series: Vec<Series> = self
@@ -61,17 +77,17 @@ impl Sample {
                 Series::new(values.iter().map(|(_, value)| *value).collect())
             })
             .collect();
-        let is_met = self.looks.look(requests, &series);
+        let is_met = self.rule.look(requests, &series);
         if is_met {
-            self.values.iter_mut().for_each(|values| *values = Vec::new());
+            self.forget();
         }
         is_met
     }
 
     /// What the looks found. `ended`: whether the phase ended because of them.
     pub fn reached(&self, ended: bool) -> Reached {
-        let half_widths = self.looks.seen().iter().map(|seen| seen.half_width).collect();
-        Reached { half_widths, met_at: self.looks.met_at(), ended }
+        let half_widths = self.rule.half_widths().to_vec();
+        Reached { half_widths, met_at: self.rule.met_at(), ended, gave_up_at: self.too_many }
     }
 }
 
@@ -126,6 +142,23 @@ mod tests {
             assert!(!sample.look());
         }
         assert_eq!(sample.reached(false), Reached { half_widths: vec![None, None], ..Reached::default() });
+    }
+
+    #[test]
+    fn a_phase_that_needs_too_many_values_keeps_none_and_reports_it() {
+        let mut sample = sample(&[("avg", 1e-6)]);
+        for number in 0..MOST_RECORDS as u64 {
+            sample.add(number, &[Some(latency(number))]);
+            if number == 999 {
+                sample.look();
+            }
+        }
+        assert!(sample.values.iter().all(|values| values.capacity() == 0));
+        sample.add(0, &[Some(1.0)]);
+        assert!(!sample.look());
+        let reached = sample.reached(false);
+        assert_eq!((reached.gave_up_at, reached.met_at), (Some(2_000_000), None));
+        assert!(reached.half_widths[0].is_some_and(|width| width > 1e-6), "the last look is known: {reached:?}");
     }
 
     #[test]

@@ -122,8 +122,11 @@ fn reason_words(reason: Reason, rows: &[Row]) -> String {
     format!("the measurement itself can be off by {}", off.collect::<Vec<_>>().join(", "))
 }
 
-/// Two decimals, or as many as a small number needs.
+/// Two decimals, or as many as a small number needs. What is divided by a time that may be zero has no limit.
 fn precise(value: f64) -> String {
+    if value.is_infinite() {
+        return "an unlimited number of".to_owned();
+    }
     if value < 0.01 { format!("{value:.1e}") } else { grouped(Some(value)).unwrap_or_else(|| "N/A".to_owned()) }
 }
 
@@ -446,7 +449,7 @@ mod tests {
             let text = compare_text(&report, Page::screen(columns));
             assert!(text.lines().all(|line| width(line) <= columns), "{columns}:\n{text}");
             assert!(text.contains(" 100.00 ") && text.contains(" ~90.00 "), "{text}");
-            assert!(text.contains("\n~ too few requests: "), "{text}");
+            assert!(text.contains("\n~ too few independent requests: "), "{text}");
         }
     }
 

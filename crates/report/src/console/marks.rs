@@ -5,7 +5,7 @@ use super::text::wrap_hanging;
 
 /// Before a number, so that decimal points stay aligned.
 const TOO_FEW: char = '~';
-const TOO_FEW_LINE: &str = "~ too few requests: avg and p50 need 30 independent ones, p90 100, p99 1,000";
+const TOO_FEW_LINE: &str = "~ too few independent requests: avg and p50 need 30, p90 100, p95 200, p99 1,000";
 
 /// A number, marked if the requests are too few for it.
 pub(crate) fn marked(number: String, is_too_few: bool) -> String {

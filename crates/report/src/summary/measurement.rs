@@ -2,7 +2,7 @@
 
 use aiperf_metrics::{
     Bound, CONFIDENCE_LEVEL, Durations, Grade, Interval, Judgement, Measurement, MetricBounds, PhaseMeasurement,
-    PhaseSent, PhaseUntil, Quality, Reason, Sending, Sent, Verdict,
+    PhaseSent, PhaseUntil, Quality, Reason, Sending, Sent, UntilTarget, Verdict,
 };
 use aiperf_types::{Nanos, Precision};
 use serde_json::{Value, json};
@@ -129,10 +129,9 @@ fn judged(judgement: &Judgement, clock_error: Nanos) -> Value {
 
 /// How a phase ended that statistics could end.
 fn phase_until(phase: &PhaseUntil) -> Value {
-    let target = |(precision, reached): (&Precision, Option<f64>)| {
-        let Precision { metric, stat, half_width } = precision;
-        let is_met = reached.is_some_and(|reached| reached <= *half_width);
-        json!({"metric": metric, "stat": stat, "width": half_width, "reached": reached, "met": is_met})
+    let target = |target: UntilTarget<'_>| {
+        let Precision { metric, stat, half_width } = target.precision;
+        json!({"metric": metric, "stat": stat, "width": half_width, "reached": target.reached, "met": target.is_met()})
     };
     json!({
         "phase_index": phase.id.index,
@@ -140,6 +139,7 @@ fn phase_until(phase: &PhaseUntil) -> Value {
         "ended_by": phase.ended_by(),
         "met": phase.reached.met_at.is_some(),
         "requests": phase.reached.met_at,
+        "gave_up_at": phase.reached.gave_up_at,
         "targets": phase.targets().map(target).collect::<Vec<_>>(),
     })
 }

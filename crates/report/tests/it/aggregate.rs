@@ -316,6 +316,6 @@ fn numbers_of_too_few_requests_are_marked_in_the_table_of_a_sweep() {
     let text = table.draw(Page::screen(80));
     assert!(text.contains(" ~37.10 │    N/A │ ~1,071.20 │"), "{text}");
     assert!(text.contains("│  37.10 │    N/A │  1,071.20 │"), "{text}");
-    assert!(text.contains("\n~ too few requests: "), "{text}");
+    assert!(text.contains("\n~ too few independent requests: "), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

@@ -3,8 +3,8 @@
 use crate::support;
 
 use aiperf_metrics::{
-    Bound, Conduct, Exactness, Interval, Judgement, Measurement, MetricBounds, MetricIntervals, Observed,
-    PhaseMeasurement, PhaseSent, PhaseUntil, Quality, Reached, Sending, Sent, Summary,
+    Bound, Conduct, Evidence, Exactness, Interval, Judgement, Measurement, MetricBounds, MetricIntervals,
+    PhaseMeasurement, PhaseSent, PhaseUntil, Quality, Reached, Sending, Sent, Summary, share,
 };
 use aiperf_report::summary::csv::summary_csv;
 use aiperf_report::summary::json::summary_json;
@@ -77,19 +77,21 @@ fn measurement() -> Measurement {
         intervals: vec![MetricIntervals { tag: "time_to_first_token", intervals: vec![("p99", interval)] }],
         ..Summary::default()
     };
-    let observed = Observed {
-        quality: &quality,
-        conduct: &conduct,
-        sending: &sending,
-        sent,
-        lasted: Nanos(4_850_000_000),
-        wants_unstamped: false,
-        wants_normal: false,
+    let evidence = Evidence {
+        bounds: &summary.bounds,
+        clock_ms: conduct.clock_error.as_millis_f64(),
+        held: share(conduct.held.as_secs_f64(), sent.sending_seconds),
+        core_wait: share(2e8, 4.85e9),
+        steal: 0.001,
+        coalesced: quality.coalesced_share(),
+        unstamped: quality.unstamped_share(),
+        is_empty: true,
+        ..Evidence::default()
     };
-    let judgement = Judgement::on(&summary, observed);
+    let judgement = Judgement::on(&summary, &evidence);
     let id = PhaseId { index: 1, profiling_index: Some(0), name: "profiling".into(), kind: PhaseKind::Profiling };
     let precision = Precision { metric: "time_to_first_token".into(), stat: "p99".into(), half_width: 0.05 };
-    let reached = Reached { half_widths: vec![Some(0.0456)], met_at: Some(100), ended: true };
+    let reached = Reached { half_widths: vec![Some(0.0456)], met_at: Some(100), ended: true, gave_up_at: None };
     let until = vec![PhaseUntil { id: id.clone(), precisions: vec![precision], reached, was_stopped: false }];
     let phases = vec![PhaseMeasurement { id, quality: quality.clone(), judgement: judgement.clone() }];
     let doubts = vec!["a worker waited for a core".into()];

@@ -3,7 +3,7 @@
 //! The ordinary test takes seconds and fewer series; all of it, with a table:
 //! `cargo test --release -p aiperf-statistics --test it -- sequential --ignored --nocapture`.
 
-use aiperf_statistics::{Looks, Series, Statistic, Target};
+use aiperf_statistics::{Series, Statistic, StoppingRule, Target};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Exp1, StandardNormal};
@@ -88,14 +88,14 @@ fn end(kind: Kind, statistic: usize, half_width: f64, series: usize) -> Ended {
     let mut covered = 0;
     let mut values: Vec<f64> = (0..series)
         .map(|_| {
-            let mut looks = Looks::new(vec![target], LEVEL);
+            let mut rule = StoppingRule::new(vec![target], LEVEL);
             let mut sample = Vec::new();
             loop {
                 sample.push(kind.value(&mut random));
                 let count = sample.len() as u64;
-                if looks.is_due(count) {
+                if rule.is_due(count) {
                     let series = Series::new(sample.clone());
-                    if looks.look(count, [&series]) {
+                    if rule.look(count, [&series]) {
                         let interval = series.interval(target.statistic, LEVEL).expect("values");
                         covered += usize::from(interval.low <= truth && truth <= interval.high);
                         return count as f64 / needed;

@@ -39,7 +39,9 @@ pub(super) const GROUP: Group = Group {
                 200,
                 JSON,
                 "`aiperf_version`, `benchmark_id`, `model`, `endpoint_type`, `streaming`, `concurrency`, `request_rate`, \
-                 `metrics`: for each tag `header`, `unit` and statistics; `verdict`: whether the numbers so far are those of the server (`is`, `reasons`), as in the summary; `telemetry_metrics`: GPU metrics, if there are any",
+                 `metrics`: for each tag `header`, `unit` and statistics; `verdict`: whether the numbers so far are those of \
+                 the server (`is`, `reasons`), as in the summary. Until the end it knows means only, and not the requests \
+                 that were left unsent, nor the clocks; `telemetry_metrics`: GPU metrics, if there are any",
             )],
             handler: Read(|asked| {
                 let State { about, live, .. } = &*asked.hub.state();

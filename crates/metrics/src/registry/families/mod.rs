@@ -18,6 +18,7 @@ mod usage;
 use crate::registry::metric::Metric;
 
 pub use schedule::DEGRADED_LAG_MS;
+pub(crate) use streaming::token_divisor;
 
 /// Every family with its name, in the order of docs and record exports.
 pub(crate) const FAMILIES: &[(&str, &[Metric])] = &[

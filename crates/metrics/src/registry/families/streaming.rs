@@ -9,7 +9,7 @@ use crate::registry::rules::Rules;
 use crate::registry::unit::Unit;
 
 use super::requests::request_latency;
-use super::tokens::{input_sequence_length, output_sequence_length};
+use super::tokens::{input_sequence_length, output_tokens};
 use super::{NS_PER_SEC, int};
 
 pub(super) const METRICS: &[Metric] = &[
@@ -114,10 +114,16 @@ pub(super) fn decode_duration(f: &Facts, rules: &Rules) -> Option<i64> {
 
 /// A stream of one chunk has no time between tokens, however many tokens the chunk carries.
 pub(super) fn inter_token_latency(f: &Facts, rules: &Rules) -> Option<f64> {
-    let tokens = output_sequence_length(f, rules).filter(|&tokens| tokens >= 2)?;
+    let divisor = token_divisor(f)?;
     f.get(Fact::Chunks).filter(|&chunks| chunks >= 2)?;
+    Some(decode_duration(f, rules)? as f64 / divisor as f64)
+}
+
+/// The tokens after those of the first chunk: the divisor of an inter-token latency.
+pub(crate) fn token_divisor(f: &Facts) -> Option<i64> {
+    let tokens = output_tokens(f).filter(|&tokens| tokens >= 2)?;
     let first = int(f.get(Fact::FirstChunkTokens)).filter(|&first| first > 0 && first < tokens).unwrap_or(1);
-    Some(decode_duration(f, rules)? as f64 / (tokens - first) as f64)
+    Some(tokens - first)
 }
 
 fn output_token_throughput_per_user(f: &Facts, rules: &Rules) -> Option<f64> {

@@ -127,6 +127,11 @@ pub(super) const METRICS: &[Metric] = &[
 ];
 
 pub(super) fn output_sequence_length(f: &Facts, _: &Rules) -> Option<i64> {
+    output_tokens(f)
+}
+
+/// Tokens of the output, reasoning included.
+pub(super) fn output_tokens(f: &Facts) -> Option<i64> {
     match (f.get(Fact::Output), f.get(Fact::Reasoning)) {
         (None, None) => None,
         (output, reasoning) => int(Some(output.unwrap_or(0).saturating_add(reasoning.unwrap_or(0)))),
