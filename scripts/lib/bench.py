@@ -49,6 +49,12 @@ WAYS = {
 }
 
 
+def two_cores():
+    """The first two cores that this process may use, each as a set; the same one twice if there is only one."""
+    cores = sorted(os.sched_getaffinity(0))
+    return {cores[0]}, {cores[min(1, len(cores) - 1)]}
+
+
 def pinned(cores):
     """Further arguments of `Popen` for a process that may use these cores only; none without cores."""
     return {"preexec_fn": lambda: os.sched_setaffinity(0, cores)} if cores else {}
