@@ -142,7 +142,7 @@ pub(super) fn verdict(finished: &WrittenRun, log: &Log, signals: &Signals) -> Ex
 pub(super) fn reported(finished: &WrittenRun, log: &Log, dir: &Path, exit: Exit, redactor: &Redactor) -> Exit {
     let text = shown(finished, log.path.as_deref().filter(|path| path.exists()));
     if let Exit::Signal(_) = exit {
-        let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
+        terminal::print_patiently(text);
         return exit;
     }
     let Err(error) = terminal::try_print(&text) else { return exit };
