@@ -86,6 +86,19 @@ pub(crate) fn stdout_page() -> Option<Page> {
     stdout_columns().map(|columns| Page::screen(columns).with_colours(stdout_has_colours()))
 }
 
+/// The page of stdout if it is no terminal: `page`, with the width that `COLUMNS` asks for if that of `page` is the
+/// default.
+pub(crate) fn piped_page(page: Page) -> Page {
+    asked_columns(variable).filter(|_| page == Page::file()).map_or(page, Page::plain)
+}
+
+fn asked_columns(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    variable("COLUMNS")?.parse().ok().filter(|columns| PIPED_COLUMNS.contains(columns))
+}
+
+/// Widths that `COLUMNS` may ask for: those of AIPERF_UI_CONSOLE_EXPORT_WIDTH.
+const PIPED_COLUMNS: std::ops::RangeInclusive<usize> = 40..=10_000;
+
 /// Whether the environment allows colours.
 pub(crate) fn wants_colours(variable: impl Fn(&str) -> Option<String>) -> bool {
     variable("NO_COLOR").is_none_or(|value| value.is_empty()) && variable("TERM").is_none_or(|name| name != DUMB)
@@ -188,6 +201,14 @@ mod tests {
         assert!(wait_while(&begin(work, late), Duration::from_millis(1), || true) && is_done.load(Relaxed));
         let (is_done, work) = mark();
         assert!(!wait_while(&begin(work, late), Duration::from_millis(1), || false) && !is_done.load(Relaxed));
+    }
+
+    #[test]
+    fn columns_are_a_width_if_a_page_can_have_it() {
+        let of = |text: &str| asked_columns(|_| Some(text.to_owned()));
+        assert_eq!((of("100"), of("39"), of("0"), of("wide"), of("")), (Some(100), None, None, None, None));
+        assert_eq!(asked_columns(|_| None), None);
+        assert_eq!(piped_page(Page::plain(77)), Page::plain(77), "a width that was set elsewhere");
     }
 
     #[test]
