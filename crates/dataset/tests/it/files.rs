@@ -203,6 +203,7 @@ fn bad_rows_are_refused_by_file_and_line() {
         (r#"{"type": "multi_turn", "text": "a"}"#, "type \"multi_turn\" is not that of a row of single_turn"),
         (r#"{"session_id": "x"}"#, "has no content"),
         (r#"{"text": ""}"#, "has no content"),
+        (r#"{"session_id": "x", "txt": "a"}"#, "has no content: txt is not a member with content\n  try: text"),
         (r#"{"text": 5}"#, "text must be a text, not a number"),
         (r#"{"texts": ["a", 1]}"#, "each of texts must be a text, not a number"),
         (r#"{"texts": [{"contents": 1}]}"#, "texts: invalid type: integer `1`, expected a sequence"),
