@@ -130,14 +130,14 @@ impl Signals {
                 }
                 if !is_first {
                     state.with_screen(OnScreen::clear);
-                    let _ = terminal::within(LAST_WORDS, || terminal::complain(&force_quit_panel(page())));
+                    let _ = terminal::complain_within(LAST_WORDS, &force_quit_panel(page()));
                     discard_unfinished();
                     std::process::exit(128 + signal as i32);
                 }
                 // The panel is shown before the run stops, in place of the bar. A terminal that blocks does not matter:
                 // the run stops and the next signal counts anyway.
                 state.with_screen(OnScreen::clear);
-                let _ = terminal::within(LAST_WORDS, || terminal::complain(&cancelling_panel(page())));
+                let _ = terminal::complain_within(LAST_WORDS, &cancelling_panel(page()));
                 stop.stop();
             }
         });

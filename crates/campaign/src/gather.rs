@@ -6,7 +6,7 @@ use crate::aggregate::{
 };
 use crate::result_files::records;
 use crate::runs::CompletedRun;
-use crate::runs::convergence::has_shown_enough;
+use crate::runs::convergence::{has_shown_enough, unsettled};
 use aiperf_plan::{self as plan, CampaignPlan, ConvergenceMode};
 use aiperf_report::aggregate::{
     AggregateNames, CellOfSweep, ConfidenceReport, write_collated, write_confidence, write_document, write_sweep,
@@ -193,7 +193,10 @@ impl Gathered {
         let whose = plan.sweep.as_ref().map_or(String::new(), |_| format!(" at {}", cell.label));
         match has_shown_enough(&plan.trials, done, cell.index) {
             true => self.say(LogLevel::Info, format!("{metric} settled in {trials} of at most {most} runs{whose}")),
-            false => self.say(LogLevel::Warning, format!("{metric} did not settle in {trials} runs{whose}")),
+            false => {
+                let measure = unsettled(&plan.trials, done, cell.index);
+                self.say(LogLevel::Warning, format!("{metric} did not settle in {trials} runs{whose}: {measure}"));
+            }
         }
     }
 

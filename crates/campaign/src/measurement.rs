@@ -171,14 +171,9 @@ fn doubts(
     for stall in &conduct.sink_stalls {
         say(true, stalled(stall));
     }
-    say(
-        conduct.drain > Nanos::from_secs_f64(BACKLOG_SECONDS),
-        format!(
-            "{} records were still to compute at the last response and took {:.1} s: do not quote the rate",
-            conduct.backlog_at_end,
-            conduct.drain.as_secs_f64()
-        ),
-    );
+    if let Some(text) = long_drain(conduct) {
+        say(true, text);
+    }
     let waited = quality.place_wait.count();
     say(
         waited > 0,
@@ -328,6 +323,18 @@ fn doubts(
     out
 }
 
+/// Records that took long after the last response. The rate is in doubt only if they held back sending.
+fn long_drain(conduct: &Conduct) -> Option<String> {
+    let is_long = conduct.holds > 0 && conduct.drain > Nanos::from_secs_f64(BACKLOG_SECONDS);
+    is_long.then(|| {
+        format!(
+            "{} records were still to compute at the last response and took {:.1} s: do not quote the rate",
+            conduct.backlog_at_end,
+            conduct.drain.as_secs_f64()
+        )
+    })
+}
+
 /// A file that lagged behind: for how long, what was measured meanwhile, and what helps against that.
 fn stalled(stall: &SinkStall) -> String {
     let advice = match stall.times.cause() {
@@ -363,5 +370,16 @@ mod tests {
         assert_eq!(found(0), Vec::<String>::new());
         let doubts = found(10);
         assert!(doubts.len() == 2 && doubts[0].starts_with("10.0% of chunks shared a read because"), "{doubts:?}");
+    }
+
+    #[test]
+    fn work_after_the_last_response_is_a_doubt_only_if_it_held_back_sending() {
+        let drained = |holds, seconds| {
+            let drain = Nanos::from_secs_f64(seconds);
+            long_drain(&Conduct { holds, drain, backlog_at_end: 11, ..Conduct::default() })
+        };
+        assert_eq!(drained(0, 1.4), None);
+        assert_eq!(drained(3, 0.5), None);
+        assert!(drained(3, 1.4).is_some_and(|doubt| doubt.starts_with("11 records were still to compute")));
     }
 }

@@ -17,8 +17,8 @@
 //!
 //! What is guaranteed: a response has exactly the tokens of its `usage`; its text is that many tokens of `o200k_base`
 //! (see [`SimConfig`] for what decides the number); every event of a stream is one write; events leave at absolute
-//! moments, so that a late one does not delay those after it. `prompt_tokens` counts words and
-//! punctuation marks.
+//! moments, so that a late one does not delay those after it. `prompt_tokens` is an
+//! estimate: it counts words and punctuation marks, and differs by some percent from what a tokenizer counts.
 //!
 //! # Layout
 //! - `config`: all settings; `spread`, `fault`, `page_fault`: the kinds of some of them; `error`: why a server cannot

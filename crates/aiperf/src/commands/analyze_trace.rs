@@ -78,7 +78,7 @@ fn write(path: &Path, analysis: &Analysis) -> io::Result<()> {
 }
 
 fn report(analysis: &Analysis) -> String {
-    let page = terminal::stdout_page().unwrap_or_else(Page::file);
+    let page = terminal::stdout_page().unwrap_or_else(|| terminal::piped_page(Page::file()));
     let rows = [
         row("Input Length", analysis.input),
         row("Context Length", analysis.context),

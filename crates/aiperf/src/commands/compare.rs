@@ -148,7 +148,10 @@ fn conclude(command: &CompareCommand, report: &CompareReport) -> Exit {
         let document = compare_json(report);
         exit::print(&format!("{}\n", String::from_utf8_lossy(&document)))
     } else {
-        exit::print(&compare_text(report, terminal::stdout_page().unwrap_or_else(Page::file)))
+        exit::print(&compare_text(
+            report,
+            terminal::stdout_page().unwrap_or_else(|| terminal::piped_page(Page::file())),
+        ))
     };
     match (unwritten, printed) {
         (Some(failed), _) => failed,

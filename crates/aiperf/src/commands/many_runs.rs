@@ -91,7 +91,7 @@ pub(super) fn run(mut plan: CampaignPlan, notes: &[String], signals: &Signals) -
     error.iter().for_each(|error| runner.log(LogLevel::Error, &error.to_string()));
     // On a terminal the table was printed after each run; a pipe gets it once.
     if terminal::stdout_columns().is_none() {
-        runner.print_table(&done, Page::of_file(&plan.base.artifacts));
+        runner.print_table(&done, terminal::piped_page(Page::of_file(&plan.base.artifacts)));
     }
     let gathered = gather::gather(&plan, env!("CARGO_PKG_VERSION"), &done, most, signal.is_some());
     gathered.lines.iter().for_each(|(level, line)| runner.log(*level, line));

@@ -142,7 +142,7 @@ pub(super) fn verdict(finished: &WrittenRun, log: &Log, signals: &Signals) -> Ex
 pub(super) fn reported(finished: &WrittenRun, log: &Log, dir: &Path, exit: Exit, redactor: &Redactor) -> Exit {
     let text = shown(finished, log.path.as_deref().filter(|path| path.exists()));
     if let Exit::Signal(_) = exit {
-        let _ = terminal::within(terminal::PATIENCE, move || terminal::print(&text));
+        terminal::print_patiently(text);
         return exit;
     }
     let Err(error) = terminal::try_print(&text) else { return exit };
@@ -348,7 +348,7 @@ const PANEL_COLUMNS: usize = 80;
 /// The report, the files and, if no request succeeded, why that is a failure.
 fn shown(finished: &WrittenRun, log: Option<&Path>) -> String {
     let screen = terminal::stdout_page();
-    let page = screen.unwrap_or_else(|| Page::of_file(&finished.result.artifacts));
+    let page = screen.unwrap_or_else(|| terminal::piped_page(Page::of_file(&finished.result.artifacts)));
     let mut text = report(&finished.result, page);
     text.push('\n');
     text.push_str(&footer(&finished.result, &finished.written.files, page));

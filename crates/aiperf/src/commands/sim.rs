@@ -24,6 +24,9 @@ use crate::terminal;
 /// Latencies are written `50` or `50ms` (also `us`, `s`), `normal:MEAN,DEVIATION` or `lognormal:MEAN,DEVIATION`, where mean
 /// and deviation are those of the drawn values.
 ///
+/// The prompt_tokens of a response are an estimate: words and punctuation marks. A client that counts with a tokenizer
+/// finds some percent more or fewer, and aiperf profile may warn of the difference.
+///
 /// HTTP/1.1 and HTTP/2 are supported. With --tls the client selects one by ALPN; without it HTTP/2 needs prior
 /// knowledge.
 #[derive(Debug, Args)]

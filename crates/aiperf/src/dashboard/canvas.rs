@@ -42,7 +42,9 @@ impl Canvas {
     /// Takes the terminal. An error if there is none to read keys from, or another process group has it.
     pub(crate) fn open() -> io::Result<Self> {
         if !has_the_terminal() {
-            return Err(io::Error::other("this process is in the background"));
+            return Err(io::Error::other(
+                "this process is in the background\n  try: run it in the foreground; below timeout, timeout --foreground",
+            ));
         }
         let writer = BufWriter::with_capacity(FRAME_BYTES, io::stdout());
         let screen = Terminal::new(Bounded(CrosstermBackend::new(writer)))?;

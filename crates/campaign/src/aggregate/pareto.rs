@@ -7,20 +7,13 @@ pub fn front(points: &[(f64, f64)]) -> Vec<bool> {
     points.iter().map(|&point| !points.iter().any(|&other| dominates(other, point))).collect()
 }
 
-/// The same if some points are unknown: these are on no front.
-pub fn front_of_known(points: &[Option<(f64, f64)>]) -> Vec<bool> {
-    let known: Vec<(f64, f64)> = points.iter().flatten().copied().collect();
-    let mut is_on = front(&known).into_iter();
-    points.iter().map(|point| point.is_some() && is_on.next().unwrap_or(false)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_point_that_another_beats_on_both_axes_is_not_on_the_front() {
-        let points = [Some((10.0, 100.0)), Some((12.0, 150.0)), None, Some((11.0, 90.0)), Some((10.0, 100.0))];
-        assert_eq!(front_of_known(&points), [true, true, false, false, true]);
+        let points = [(10.0, 100.0), (12.0, 150.0), (11.0, 90.0), (10.0, 100.0)];
+        assert_eq!(front(&points), [true, true, false, true]);
     }
 }

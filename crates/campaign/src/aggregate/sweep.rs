@@ -3,7 +3,7 @@
 use super::confidence::{ConfidenceError, confidence};
 use super::outcome::{RunOutcome, tally, verdicts};
 use super::pareto;
-use aiperf_plan::{ParetoAxes, ParetoAxis};
+use aiperf_plan::ParetoAxes;
 use aiperf_report::aggregate::{Best, CellMetrics, CellStats, SlaConstraints, Sweep, SweepCell, SweptParameter};
 use aiperf_types::SlaFilter;
 use serde_json::{Map, Value};
@@ -149,7 +149,7 @@ pub(super) fn leaf(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
 
-fn named(parameters: &[SweptParameter], values: &Map<String, Value>) -> Map<String, Value> {
+pub(super) fn named(parameters: &[SweptParameter], values: &Map<String, Value>) -> Map<String, Value> {
     let value = |parameter: &SweptParameter| Some((parameter.name.clone(), values.get(&parameter.path)?.clone()));
     parameters.iter().filter_map(value).collect()
 }
@@ -221,15 +221,6 @@ fn front<'a>(cells: &[&'a SweepCell], x: &Known<'_>, y: &Known<'_>) -> Vec<&'a S
         values.map(|(one, other)| compare(one, other)).fold(Ordering::Equal, Ordering::then)
     });
     found
-}
-
-/// The position of a cell on the axes of a trade-off, if it has both statistics.
-pub(super) fn point(axes: &ParetoAxes, cell: &SweepCell) -> Option<(f64, f64)> {
-    let value = |axis: &ParetoAxis| match axis {
-        ParetoAxis::Metric { tag, stat } => cell.metrics.value(tag, stat).map(|(value, _)| value),
-        ParetoAxis::Parameter { path } => cell.parameter(path).and_then(Value::as_f64),
-    };
-    Some((value(&axes.x)?, value(&axes.y)?))
 }
 
 /// Orders numbers by size, and before everything else; the rest by its text.

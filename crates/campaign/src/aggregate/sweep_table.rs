@@ -1,8 +1,7 @@
 //! The finished cells of a sweep as rows, for users who watch it.
 
 use super::outcome::{RunOutcome, verdicts};
-use super::pareto::front_of_known;
-use super::sweep::{CellRuns, SweepRules, SweepRun, cell_metrics, cells, parameters, point};
+use super::sweep::{CellRuns, SweepRules, SweepRun, cell_metrics, cells, named, parameters, sweep};
 use aiperf_report::aggregate::{CellMetrics, SweepCell, SweptParameter};
 use aiperf_report::{SWEEP_COLUMNS, SweepRow, SweepTable};
 use serde_json::Value;
@@ -12,20 +11,14 @@ pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
     let grouped = cells(runs);
     let is_long = |value: &Value| value.is_object() || value.is_array();
     let has_names = grouped.iter().flat_map(|cell| cell.cell.values.values()).any(is_long);
-    let parameters = match has_names {
-        // The settings of scenarios do not fit into a row.
-        true => vec![SweptParameter { path: "run".to_owned(), name: "run".to_owned(), values: Vec::new() }],
-        false => parameters(grouped.iter().map(|cell| &cell.cell.values)),
-    };
+    let swept = parameters(grouped.iter().map(|cell| &cell.cell.values));
     let done: Vec<SweepCell> = grouped.iter().map(|cell| done(plan, cell)).collect();
-    let marks = plan.pareto_axes.as_ref().map(|axes| {
-        let points: Vec<Option<(f64, f64)>> = done.iter().map(|cell| point(axes, cell)).collect();
-        front_of_known(&points)
-    });
+    // The same front as that of the line below the table, which names its axes.
+    let front = plan.pareto_axes.as_ref().and_then(|_| sweep(plan, runs).ok()).map(|sweep| sweep.pareto_optimal);
     let row = |(at, cell): (usize, &CellRuns)| SweepRow {
         parameters: match has_names {
             true => vec![Some(Value::String(cell.cell.label.clone()))],
-            false => parameters.iter().map(|parameter| cell.cell.values.get(&parameter.path).cloned()).collect(),
+            false => swept.iter().map(|parameter| cell.cell.values.get(&parameter.path).cloned()).collect(),
         },
         numbers: SWEEP_COLUMNS.map(|column| done[at].metrics.value(column.tag, column.stat).map(|(value, _)| value)),
         too_few: SWEEP_COLUMNS.map(|column| {
@@ -34,10 +27,15 @@ pub fn sweep_table(plan: &SweepRules, runs: &[SweepRun]) -> SweepTable {
         }),
         trials: cell.runs.len(),
         failed_trials: cell.runs.iter().filter(|run| run.result.is_err()).count(),
-        is_pareto_optimal: marks.as_ref().map(|marks| marks[at]),
+        is_pareto_optimal: front.as_ref().map(|front| front.contains(&named(&swept, &cell.cell.values))),
         verdicts: done[at].verdicts.clone(),
     };
     let rows = grouped.iter().enumerate().map(row).collect();
+    let parameters = match has_names {
+        // The settings of scenarios do not fit into a row.
+        true => vec![SweptParameter { path: "run".to_owned(), name: "run".to_owned(), values: Vec::new() }],
+        false => swept,
+    };
     SweepTable { parameters, rows }
 }
 
@@ -61,8 +59,12 @@ mod tests {
         let cell = Cell { label: format!("c={concurrency}"), values, directory: format!("concurrency_{concurrency}") };
         let metric = |tag: &str, stats| RunMetric { tag: tag.to_owned(), unit: "ms".to_owned(), stats };
         let metrics = |latency| {
-            let spread = Stats { p95: Some(latency), ..Stats::of(latency) };
-            vec![metric("request_latency", spread), metric("output_token_throughput", Stats::of(100.0))]
+            let spread = Stats { p95: Some(latency), p99: Some(latency), ..Stats::of(latency) };
+            vec![
+                metric("request_latency", spread),
+                metric("request_throughput", Stats::of(concurrency as f64)),
+                metric("output_token_throughput", Stats::of(100.0)),
+            ]
         };
         let result = latency.map(metrics).ok_or_else(|| "All 6 requests failed".to_owned());
         SweepRun { cell, outcome: RunOutcome::new("trial_0001", result) }
@@ -104,12 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn cells_on_the_front_of_the_plan_are_marked() {
-        let x = ParetoAxis::Metric { tag: "request_latency".to_owned(), stat: "p95".to_owned() };
-        let y = ParetoAxis::Parameter { path: "phases.profiling.concurrency".to_owned() };
+    fn the_cells_that_the_line_below_the_table_names_are_marked() {
+        // The axes of the plan are others: they belong to the file of its recipe.
+        let x = ParetoAxis::Metric { tag: "output_token_throughput".to_owned(), stat: "avg".to_owned() };
+        let y = ParetoAxis::Metric { tag: "request_latency".to_owned(), stat: "p95".to_owned() };
         let axes = Some(ParetoAxes { x, y, series: Vec::new() });
         let runs = [run(1, Some(10.0)), run(2, Some(10.0)), run(4, Some(30.0)), run(8, None)];
-        let marks: Vec<_> = sweep_table(&plan(1, axes), &runs).rows.iter().map(|row| row.is_pareto_optimal).collect();
+        let rules = plan(1, axes);
+        let marks: Vec<_> = sweep_table(&rules, &runs).rows.iter().map(|row| row.is_pareto_optimal).collect();
         assert_eq!(marks, [Some(false), Some(true), Some(true), Some(false)]);
+        assert_eq!(sweep(&rules, &runs).unwrap().pareto_names, ["concurrency 2", "concurrency 4"]);
     }
 }

@@ -15,17 +15,27 @@ pub struct Trials {
 
 /// Whether another trial would add nothing.
 pub fn is_converged(rule: &Convergence, level: f64, trials: &Trials) -> bool {
+    let is_within = |measure: f64| match rule.mode {
+        ConvergenceMode::CiWidth | ConvergenceMode::Cv => measure < rule.threshold,
+        ConvergenceMode::Distribution => measure > rule.threshold,
+    };
+    measure(rule, level, trials).is_some_and(is_within)
+}
+
+/// What the rule compares with its threshold; `None` if there are too few trials.
+fn measure(rule: &Convergence, level: f64, trials: &Trials) -> Option<f64> {
     let least = rule.min_runs as usize;
     match rule.mode {
-        ConvergenceMode::CiWidth => spread(&trials.values, least.max(2)).is_some_and(|sample| {
+        ConvergenceMode::CiWidth => spread(&trials.values, least.max(2)).map(|sample| {
             let width = 2.0
                 * student::critical(level, sample.count as f64 - 1.0)
                 * (sample.variance / sample.count as f64).sqrt();
-            width / sample.mean.abs() < rule.threshold
+            width / sample.mean.abs()
         }),
-        ConvergenceMode::Cv => spread(&trials.values, least)
-            .is_some_and(|sample| sample.variance.sqrt() / sample.mean.abs() < rule.threshold),
-        ConvergenceMode::Distribution => trials.requests.len() >= least && settled(&trials.requests, rule.threshold),
+        ConvergenceMode::Cv => spread(&trials.values, least).map(|sample| sample.variance.sqrt() / sample.mean.abs()),
+        ConvergenceMode::Distribution => {
+            (trials.requests.len() >= least).then(|| same_distribution(&trials.requests)).flatten()
+        }
     }
 }
 
@@ -35,17 +45,39 @@ fn spread(values: &[f64], least: usize) -> Option<Sample> {
     (values.len() >= least && sample.mean != 0.0).then_some(sample)
 }
 
-/// Whether the requests of the last trial have the same distribution as those of all trials before it.
-fn settled(trials: &[Vec<f64>], threshold: f64) -> bool {
-    let Some((last, before)) = trials.split_last() else { return false };
+/// The p-value that the requests of the last trial have the same distribution as those of all trials before it.
+fn same_distribution(trials: &[Vec<f64>]) -> Option<f64> {
+    let (last, before) = trials.split_last()?;
     let before: Vec<f64> = before.iter().flatten().copied().collect();
     let enough = before.len() >= 2 && last.len() >= 2;
-    enough && KolmogorovSmirnov::of(&before, last).is_some_and(|test| test.p > threshold)
+    KolmogorovSmirnov::of(&before, last).filter(|_| enough).map(|test| test.p)
 }
 
 /// Whether another trial of a cell would add nothing.
 pub fn has_shown_enough(trials: &plan::Trials, done: &[CompletedRun], cell: usize) -> bool {
     let Some(rule) = &trials.convergence else { return false };
+    is_converged(rule, trials.confidence_level, &watched(rule, done, cell))
+}
+
+/// What the trials of a cell have not reached, in words.
+pub fn unsettled(trials: &plan::Trials, done: &[CompletedRun], cell: usize) -> String {
+    let Some(rule) = &trials.convergence else { return String::new() };
+    let found = measure(rule, trials.confidence_level, &watched(rule, done, cell));
+    let Some(found) = found else { return format!("too few of them have its {}", rule.stat) };
+    let (stat, threshold) = (&rule.stat, rule.threshold);
+    match rule.mode {
+        ConvergenceMode::CiWidth => {
+            format!("the confidence interval of its {stat} is {found:.3} of the mean wide, not less than {threshold}")
+        }
+        ConvergenceMode::Cv => format!("the cv of its {stat} is {found:.3}, not less than {threshold}"),
+        ConvergenceMode::Distribution => {
+            format!("the p-value of the last run against those before it is {found:.3}, not more than {threshold}")
+        }
+    }
+}
+
+/// The results of a cell that the rule watches.
+fn watched(rule: &Convergence, done: &[CompletedRun], cell: usize) -> Trials {
     let of_cell = done.iter().filter(|ran| ran.run.cell == cell);
     let value = |ran: &CompletedRun| {
         let metrics = ran.outcome.result.as_ref().ok()?;
@@ -60,5 +92,5 @@ pub fn has_shown_enough(trials: &plan::Trials, done: &[CompletedRun], cell: usiz
         ConvergenceMode::Distribution => of_cell.filter_map(requests).collect(),
         ConvergenceMode::CiWidth | ConvergenceMode::Cv => Vec::new(),
     };
-    is_converged(rule, trials.confidence_level, &Trials { values, requests })
+    Trials { values, requests }
 }

@@ -185,7 +185,7 @@ fn one(phase: &Phase, at: &str, index: usize, facts: &Facts<'_>, problems: &mut 
         problems.push(
             facts
                 .problem(&path("type"), format!("{} cannot be used for a warmup", facts.subject(&path("type"))))
-                .because("a warmup ends before its users or its schedule would")
+                .because("a warmup would end before its schedule does")
                 .hint("type: concurrency, or its own rate, as in type: poisson, rate: 1"),
         );
     }

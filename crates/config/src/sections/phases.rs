@@ -192,8 +192,8 @@ impl PhaseType {
     /// Whether a warmup may have this type.
     pub fn can_warm_up(self) -> bool {
         match self {
-            Self::Concurrency | Self::Poisson | Self::Gamma | Self::Constant => true,
-            Self::UserCentric | Self::FixedSchedule => false,
+            Self::Concurrency | Self::Poisson | Self::Gamma | Self::Constant | Self::UserCentric => true,
+            Self::FixedSchedule => false,
         }
     }
 }

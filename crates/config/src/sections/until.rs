@@ -64,9 +64,15 @@ fn precision(text: &str) -> Result<Value, Refusal> {
         return Err(format!("{FORM}: there is no colon before a width").into());
     };
     let (metric, stat) = subject(name.trim(), FORM)?;
-    let stat = stat.ok_or_else(|| Refusal {
-        what: format!("{FORM}: it names no statistic of {metric}, one of {}", UntilStat::NAMES.join(", ")),
-        way_out: Some(format!("{metric}.avg:{}", width.trim())),
+    let stat = stat.ok_or_else(|| match UntilStat::exactly(metric) {
+        Some(_) => Refusal {
+            what: format!("{FORM}: it names no metric before {metric}"),
+            way_out: Some(format!("time_to_first_token.{metric}:{}", width.trim())),
+        },
+        None => Refusal {
+            what: format!("{FORM}: it names no statistic of {metric}, one of {}", UntilStat::NAMES.join(", ")),
+            way_out: Some(format!("{metric}.avg:{}", width.trim())),
+        },
     })?;
     let known = UntilStat::exactly(stat).ok_or_else(|| {
         let meant = nearest(stat, UntilStat::NAMES.iter().copied());
@@ -142,6 +148,11 @@ mod tests {
         assert!(why("a b.p99:5%").contains("no metric has ' ' in its name"));
         let no_stat = why("request_latency:5%");
         assert!(no_stat.contains("names no statistic") && no_stat.ends_with("request_latency.avg:5%"), "{no_stat}");
+        let no_metric = why("p99:5%");
+        assert!(
+            no_metric.contains("names no metric") && no_metric.ends_with("time_to_first_token.p99:5%"),
+            "{no_metric}"
+        );
         assert!(why("a.max:5%").contains("only these have an interval: avg, p1"));
         assert!(why("a.p98:5%").contains("did you mean p9"));
         assert!(why("a.p99:0.05").ends_with("without a percent sign / a.p99:5%"));

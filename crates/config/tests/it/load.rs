@@ -230,7 +230,10 @@ fn conversations_have_the_requested_turns_delays_and_order() {
     let plan = line("--request-count 40 --session-turns-mean 4").into_plan();
     assert_eq!(plan.dataset.entries(), Some(40));
     let phase = "    - {name: profiling, type: user_centric, users: 2, rate: 1, sessions: 4}\n";
-    let plan = file("{type: file, path: turns.jsonl, turn_delay_ratio: 0.25}", phase).expect("a plan").into_plan();
+    let warmup = "    - {name: warmup, type: user_centric, users: 2, rate: 1, duration: 5}\n";
+    let phases = format!("{warmup}{phase}");
+    let plan = file("{type: file, path: turns.jsonl, turn_delay_ratio: 0.25}", &phases).expect("a plan").into_plan();
+    assert_eq!(plan.phases[0].arrival, Arrival::UserCentric { users: 2, rate: 1.0 });
     let DatasetPlan::File(read) = plan.dataset else { panic!() };
     assert_eq!((read.format.name(), read.delay_ratio), ("multi_turn", 0.25));
 }
@@ -417,7 +420,7 @@ fn impossible_phases_of_a_file_are_refused_by_location() {
             phase("type: concurrency, requests: 1, trajectory_start_min_ratio: 0.8, trajectory_start_max_ratio: 0.1"),
             "trajectory_start_max_ratio is not there yet",
         ),
-        (warmup("type: user_centric, users: 1, rate: 1, requests: 4"), "type user_centric cannot be used for a warmup"),
+        (warmup("type: user_centric, users: 5, rate: 1, requests: 4"), "is less than"),
         (warmup("type: fixed_schedule"), "type fixed_schedule cannot be used for a warmup"),
         (phase("type: concurrency, requests: 1, concurrency_ramp: {strategy: linear}"), "needs a duration"),
         (phase("type: concurrency, requests: 1, concurrency_ramp: inf"), "never reaches its value"),

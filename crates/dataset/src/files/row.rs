@@ -72,6 +72,11 @@ impl Row {
         self.0.into_iter().map(|(name, _)| name).collect()
     }
 
+    /// The same, without an end of the row.
+    pub(super) fn left(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
     /// Takes a member that is present and not null.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())

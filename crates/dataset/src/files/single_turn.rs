@@ -1,6 +1,7 @@
 //! `single_turn`: one request per line, by its contents: texts, images, audio and video.
 
 use aiperf_plan::FileFormat;
+use aiperf_plan::nearest::nearest;
 use aiperf_types::{ContextMode, Media, Turn};
 use serde_json::Value;
 
@@ -93,12 +94,22 @@ pub(super) fn read_contents(row: &mut Row, encode: Encode<'_>) -> Result<Turn, F
         } = contents;
     }
     if [&turn.texts, &turn.images, &turn.audios, &turn.videos].into_iter().all(Vec::is_empty) {
-        return Err(Fault(
-            "has no content\n  try: a member text, image, audio or video, or one of their plurals".into(),
-        ));
+        return Err(no_content(row));
     }
     turn.audio_duration_seconds = turn.audios.first().and_then(|audio| wav::seconds(audio.contents.first()?));
     Ok(turn)
+}
+
+/// A member with a similar name is probably a mistyped one.
+fn no_content(row: &Row) -> Fault {
+    let names = || CONTENT_MEMBERS.iter().flat_map(|(_, one, many)| [*one, *many]);
+    let meant = row.left().find_map(|name| Some((name, nearest(name, names())?)));
+    Fault(match meant {
+        Some((name, near)) => {
+            format!("has no content: {} is not a member with content\n  try: {near}", name.escape_debug())
+        }
+        None => "has no content\n  try: a member text, image, audio or video, or one of their plurals".to_owned(),
+    })
 }
 
 /// Ids of images; none may be empty.

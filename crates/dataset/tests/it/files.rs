@@ -203,6 +203,7 @@ fn bad_rows_are_refused_by_file_and_line() {
         (r#"{"type": "multi_turn", "text": "a"}"#, "type \"multi_turn\" is not that of a row of single_turn"),
         (r#"{"session_id": "x"}"#, "has no content"),
         (r#"{"text": ""}"#, "has no content"),
+        (r#"{"session_id": "x", "txt": "a"}"#, "has no content: txt is not a member with content"),
         (r#"{"text": 5}"#, "text must be a text, not a number"),
         (r#"{"texts": ["a", 1]}"#, "each of texts must be a text, not a number"),
         (r#"{"texts": [{"contents": 1}]}"#, "texts: invalid type: integer `1`, expected a sequence"),
@@ -229,6 +230,7 @@ fn bad_rows_are_refused_by_file_and_line() {
 #[test]
 fn an_error_about_a_row_shows_the_way_out() {
     for (rows, what) in [
+        (r#"{"txt": "a"}"#, "text"),
         ("[\n{\"text\": \"a\"}\n]", "jq -c '.[]' FILE"),
         ("[{\"text\": \"a\"}]", "jq -c '.[]' FILE"),
         ("{\n  \"text\": \"a\"\n}", "jq -c . FILE"),

@@ -61,6 +61,9 @@ fn least_ms(grade: Grade) -> f64 {
     if grade == Grade::ClientBound { CLIENT_BOUND_MS } else { DOUBTFUL_MS }
 }
 
+/// The share of the run from which the wait of a worker for a core matters.
+const CORE_WAIT: f64 = 0.01;
+
 const OWN_CORES: &str = "give the client its own cores (taskset), --workers-max 4, or a second machine";
 const REAL_TIME: &str = "allow real-time priority: setcap cap_sys_nice+ep on the program's file, ulimit -r 1, --cap-add SYS_NICE \
                          of a container, or chrt -r 1 aiperf; or give the client its own cores (taskset)";
@@ -72,7 +75,11 @@ const CHECKS: &[Check] = &[
         limits: &[(Grade::ClientBound, 0.01)],
         value: |run, _| run.held,
         text: |held, _, _| format!("this client held requests back for {:.1}% of the time of sending", held * 100.0),
-        fix: |_| OWN_CORES,
+        fix: |run| match run.core_wait > CORE_WAIT {
+            true => OWN_CORES,
+            // The workers had their cores, and a lower number of them frees none that they need.
+            false => "free a core for the threads that compute and write records, or use a second machine",
+        },
     },
     Check {
         code: "unsent",
@@ -113,7 +120,7 @@ const CHECKS: &[Check] = &[
     },
     Check {
         code: "core_wait",
-        limits: &[(Grade::ClientBound, 0.1), (Grade::Doubtful, 0.01)],
+        limits: &[(Grade::ClientBound, 0.1), (Grade::Doubtful, CORE_WAIT)],
         value: |run, _| run.core_wait,
         text: |wait, _, _| format!("a worker waited for a core for {:.1}% of the run", wait * 100.0),
         fix: own_cores_or_real_time,
@@ -166,7 +173,10 @@ const CHECKS: &[Check] = &[
                 share * 100.0
             )
         },
-        fix: |_| "switch off buffering in the proxy, or ask the server for smaller writes",
+        fix: |_| {
+            "switch off buffering in the proxy, or ask the server for smaller writes; on the machine of the client, the \
+             server may have waited for a core"
+        },
     },
 ];
 
@@ -321,6 +331,18 @@ mod tests {
         assert_eq!(grade(6.0), Grade::ClientBound, "12%");
         assert_eq!(grade(2.0), Grade::Doubtful, "4%");
         assert_eq!(grade(0.9), Grade::Trustworthy, "1.8%");
+    }
+
+    #[test]
+    fn fewer_workers_are_the_way_out_only_if_workers_waited_for_a_core() {
+        let fix = |core_wait| {
+            let verdict = judge(&Evidence { held: 0.5, core_wait, ..Evidence::default() });
+            verdict.reasons.iter().find(|reason| reason.code == "held").map(|reason| reason.fix.to_string())
+        };
+        assert!(fix(0.5).is_some_and(|fix| fix.contains("--workers-max")));
+        assert!(
+            fix(0.0).is_some_and(|fix| fix.contains("compute and write records") && !fix.contains("--workers-max"))
+        );
     }
 
     #[test]

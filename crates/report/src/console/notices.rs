@@ -20,6 +20,9 @@ pub struct ExitError {
     pub cause: Option<String>,
 }
 
+/// The type of the error of a request that found no server.
+const UNREACHABLE: &str = "ClientConnectorError";
+
 impl ExitError {
     /// No request of a run succeeded; with the most frequent reason.
     pub fn all_requests_failed(run: &RunResult) -> Self {
@@ -31,13 +34,15 @@ impl ExitError {
                 if others > 0 { format!("; {others} other reason(s) in the error summary") } else { String::new() };
             format!("{} ({times} of {count}{others})", one_line(&error.message, CAUSE_WIDTH))
         });
+        let was_unreachable = commonest.iter().all(|(error, _)| error.name() == UNREACHABLE);
+        let question = if first.is_some() && was_unreachable { " Is the server running?" } else { "" };
         Self {
             service: Some("system_controller".into()),
             operation: "export_results".into(),
             kind: first.map(|(error, _)| error.name()).filter(|name| !name.is_empty()),
             message: format!(
                 "All {count} inference request(s) failed. No successful responses were collected — check the server \
-                 URL, endpoint path, and response format. See prior log output for per-request error details."
+                 URL, endpoint path, and response format.{question} See prior log output for per-request error details."
             ),
             cause,
         }

@@ -124,6 +124,14 @@ fn a_run_in_which_everything_failed_shows_what_went_wrong_and_nothing_else() {
     insta::assert_snapshot!(report(&nothing_but_failures(), Page::file()));
 }
 
+#[test]
+fn a_run_that_reached_no_server_asks_whether_it_runs() {
+    let mut run = nothing_but_failures();
+    assert!(!ExitError::all_requests_failed(&run).message.contains("running"));
+    run.errors.remove(0);
+    assert!(ExitError::all_requests_failed(&run).message.contains("Is the server running?"));
+}
+
 fn with_failures(failed: u64) -> RunResult {
     let mut run = some_run();
     (run.metrics.records, run.metrics.failed) = (20_000, failed);

@@ -344,6 +344,17 @@ fn users_are_known_by_their_numbers_and_are_replaced() {
 }
 
 #[test]
+fn a_warm_up_has_users_and_the_next_phase_has_its_own() {
+    let users = |stop| plan(Arrival::UserCentric { users: 2, rate: 2.0 }, stop);
+    let phases = vec![warmup(users(StopWhen::Requests(2))), users(StopWhen::Requests(2))];
+    let mut schedule = schedule(phases, turns(&[2, 2, 2, 2, 2, 2, 2, 2]));
+    let seen: Vec<_> = run_until(&mut schedule, at(600)).iter().map(|dispatch| dispatch.identity).collect();
+    assert_eq!(seen, [Identity::User(3), Identity::User(2)]);
+    let next = sends(&poll(&mut schedule, at(700), &[answered(0, 0), answered(1, 0)]).0);
+    assert_eq!((next[0].number, next[0].identity, next[0].intended), (0, Identity::User(3), at(700)));
+}
+
+#[test]
 fn what_is_given_up_on_purpose_is_given_up_in_profiling_phases_alone() {
     let delay = Nanos::from_millis(7);
     let plan = plan(Arrival::Concurrency, StopWhen::Requests(1));

@@ -72,7 +72,10 @@ fn not_alike_in(phase: &Value, config: &Value) -> Option<String> {
     let unknown = phase.as_object().unwrap().keys().find(|member| !PHASE_MEMBERS.contains(&member.as_str()));
     let reason = match kind {
         "poisson" | "gamma" => "arrivals drawn at random: no two programs draw alike",
-        "fixed_schedule" | "user_centric" if phase["kind"] == "warmup" => "Do better 18: refused",
+        "fixed_schedule" if phase["kind"] == "warmup" => "Do better 18: refused",
+        "user_centric" if phase["kind"] == "warmup" => {
+            "Do better 18: the users are those of the phase, not arrivals at random"
+        }
         "user_centric" if has(phase, "rate_ramp") => "Do better 17: refused",
         "fixed_schedule" if less_than("requests", turns().sum()) || less_than("sessions", turns().count()) => {
             "Do better 10: counts cap a recording"

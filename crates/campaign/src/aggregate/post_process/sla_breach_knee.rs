@@ -9,11 +9,16 @@ use serde_json::{Map, Value, json};
 
 pub(super) const HANDLER: Handler = Handler { name: "sla_breach_knee", make };
 
+/// The parameter that bounds the requests in flight.
+const CONCURRENCY: &str = "concurrency";
+
 /// All cells with one value of the parameter.
 struct Point {
     given: Value,
     x: f64,
     breaches: Vec<Value>,
+    /// The number of requests, if the parameter is a concurrency that so few requests cannot reach.
+    too_few: Option<f64>,
     /// The worst verdict of its runs on their own numbers.
     verdict: Option<Grade>,
 }
@@ -50,9 +55,10 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
     if points.is_empty() {
         return Err(params.fault(&format!("sweep aggregate has no rows with parameter '{path}'.")));
     }
-    let highest = points.iter().rfind(|point| point.is_feasible());
-    let lowest = points.iter().find(|point| !point.is_feasible());
-    let is_monotonic = points.is_sorted_by(|one, other| one.is_feasible() >= other.is_feasible());
+    let reached: Vec<&Point> = points.iter().filter(|point| point.too_few.is_none()).collect();
+    let highest = reached.iter().rfind(|point| point.is_feasible());
+    let lowest = reached.iter().find(|point| !point.is_feasible());
+    let is_monotonic = reached.is_sorted_by(|one, other| one.is_feasible() >= other.is_feasible());
     let mut document = Map::new();
     let mut add = |key: String, value: Value| drop(document.insert(key, value));
     add("swept_param".to_owned(), path.into());
@@ -65,19 +71,20 @@ fn make(cells: &[SweepCell], params: &Params<'_>) -> Result<Made, String> {
             ("feasible".to_owned(), point.is_feasible().into()),
             ("breaches".to_owned(), point.breaches.clone().into()),
         ];
-        Value::Object(members.into_iter().collect())
+        let mark = point.too_few.map(|_| (format!("{leaf}_reached"), false.into()));
+        Value::Object(members.into_iter().chain(mark).collect())
     });
     add("all_points".to_owned(), all.collect());
     add("monotonicity_check".to_owned(), is_monotonic.into());
     add("filters".to_owned(), filters.iter().map(|filter| json!(filter)).collect());
-    let answer = Some(answer(leaf, &points));
+    let answer = Some(format!("{}{}", answer(leaf, &reached), left_out(leaf, &points)));
     // A server that fails at a light load and passes at a heavier one has no limit between the two.
-    let warning = contradiction(leaf, lowest, highest);
+    let warning = contradiction(leaf, lowest.copied(), highest.copied());
     Ok(Made { document: Value::Object(document), answer, warning })
 }
 
 /// The highest passing value, in words.
-fn answer(leaf: &str, points: &[Point]) -> String {
+fn answer(leaf: &str, points: &[&Point]) -> String {
     let highest = points.iter().rfind(|point| point.is_feasible());
     let beyond = highest.and_then(|highest| points.iter().find(|point| point.x > highest.x));
     match (highest, beyond) {
@@ -88,10 +95,25 @@ fn answer(leaf: &str, points: &[Point]) -> String {
         (Some(highest), None) => {
             format!("max_passing_{leaf}: {}, the highest that was run: the limit is beyond it", highest.marked())
         }
+        (None, _) if points.is_empty() => format!("max_passing_{leaf}: none was reached"),
         (None, _) => {
             let lowest = points.first().map(|point| format!(": {} fails, {}", point.marked(), point.breach()));
             format!("max_passing_{leaf}: none passes{}", lowest.unwrap_or_default())
         }
+    }
+}
+
+/// The points that the answer leaves out, in words.
+fn left_out(leaf: &str, points: &[Point]) -> String {
+    let named: Vec<String> =
+        points.iter().filter_map(|point| Some(format!("{} ({} requests)", point.given, point.too_few?))).collect();
+    let highest = points.last().map_or(0.0, |point| point.x);
+    match &named[..] {
+        [] => String::new(),
+        named => format!(
+            "; left out, because so few requests cannot reach this {leaf}: {}; try: --request-count {highest} or more",
+            named.join(", ")
+        ),
     }
 }
 
@@ -112,16 +134,27 @@ fn points(cells: &[SweepCell], path: &str, filters: &[SlaFilter]) -> Vec<Point> 
     for cell in cells {
         let Some((given, x)) = cell.parameter(path).and_then(|given| Some((given, given.as_f64()?))) else { continue };
         let breaches = breaches(cell, filters);
+        let sent = requests(cell).filter(|sent| Params::leaf(path) == CONCURRENCY && *sent < x);
         match points.iter_mut().find(|point| point.x == x) {
             Some(point) => {
                 point.breaches.extend(breaches);
+                point.too_few = point.too_few.zip(sent).map(|(one, other)| one.max(other));
                 point.verdict = point.verdict.max(cell.verdicts.grade());
             }
-            None => points.push(Point { given: given.clone(), x, breaches, verdict: cell.verdicts.grade() }),
+            None => {
+                points.push(Point { given: given.clone(), x, breaches, too_few: sent, verdict: cell.verdicts.grade() })
+            }
         }
     }
     points.sort_by(|one, other| one.x.total_cmp(&other.x));
     points
+}
+
+/// Successful and failed requests of a cell; `None` if it counts none.
+fn requests(cell: &SweepCell) -> Option<f64> {
+    let count = |tag: &str| cell.metrics.value(tag, "avg").map(|(count, _)| count);
+    let (good, failed) = (count("request_count"), count("error_request_count"));
+    good.or(failed).map(|_| good.unwrap_or(0.0) + failed.unwrap_or(0.0))
 }
 
 fn breaches(cell: &SweepCell, filters: &[SlaFilter]) -> Vec<Value> {

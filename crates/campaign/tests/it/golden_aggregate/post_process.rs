@@ -1,7 +1,7 @@
 //! Steps over the results of a sweep.
 
 use crate::golden_aggregate::recorded::{check_same, number};
-use aiperf_campaign::aggregate::post_process::{HANDLERS, made};
+use aiperf_campaign::aggregate::post_process::{HANDLERS, Made, made};
 use aiperf_golden::kinds::orchestration::POST_PROCESS;
 use aiperf_golden::{has, is_own_root};
 use aiperf_metrics::Stats;
@@ -73,10 +73,17 @@ fn check(case: &Value) {
 
 /// The answer and the warning for latencies at concurrencies, with a limit of 100.
 fn concluded(points: &[(u64, f64)]) -> (String, Option<String>) {
+    let made = knee(points, None);
+    (made.answer.unwrap(), made.warning)
+}
+
+/// The same with a number of requests in each run.
+fn knee(points: &[(u64, f64)], requests: Option<f64>) -> Made {
     let cell = |(concurrency, latency): &(u64, f64)| {
         let stats = Stats { p99: Some(*latency), ..Stats::of(*latency) };
-        let metrics =
-            CellMetrics::One(vec![("request_latency".to_owned(), CellStats { unit: "ms".to_owned(), stats })]);
+        let metric = |tag: &str, unit: &str, stats| (tag.to_owned(), CellStats { unit: unit.to_owned(), stats });
+        let count = requests.map(|count| metric("request_count", "requests", Stats::of(count)));
+        let metrics = CellMetrics::One([metric("request_latency", "ms", stats)].into_iter().chain(count).collect());
         let parameters = Map::from_iter([("concurrency".to_owned(), (*concurrency).into())]);
         SweepCell { label: String::new(), parameters, metrics, verdicts: RunVerdicts::default() }
     };
@@ -86,8 +93,24 @@ fn concluded(points: &[(u64, f64)]) -> (String, Option<String>) {
     });
     let (handler, output_filename) = ("sla_breach_knee".to_owned(), "sla_breach.json".to_owned());
     let wanted = PostProcess { handler, params: params.as_object().cloned().unwrap(), output_filename };
-    let made = made(&wanted, &points.iter().map(cell).collect::<Vec<_>>()).unwrap();
-    (made.answer.unwrap(), made.warning)
+    made(&wanted, &points.iter().map(cell).collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn a_concurrency_above_the_number_of_requests_is_left_out_of_the_answer() {
+    let found = knee(&[(1, 10.0), (16, 90.0), (100, 95.0), (1000, 99.0)], Some(20.0));
+    assert_eq!(
+        found.answer.unwrap(),
+        "max_passing_concurrency: 16, the highest that was run: the limit is beyond it; left out, because so few requests \
+         cannot reach this concurrency: 100 (20 requests), 1000 (20 requests); try: --request-count 1000 or more"
+    );
+    assert_eq!(found.document["max_passing_concurrency"], 16);
+    let marks: Vec<Option<&Value>> =
+        found.document["all_points"].as_array().unwrap().iter().map(|point| point.get("concurrency_reached")).collect();
+    assert_eq!(marks, [None, None, Some(&json!(false)), Some(&json!(false))]);
+    let none = knee(&[(100, 95.0)], Some(20.0));
+    assert!(none.answer.unwrap().starts_with("max_passing_concurrency: none was reached; left out"));
+    assert_eq!(none.document["max_passing_concurrency"], Value::Null);
 }
 
 #[test]
