@@ -98,6 +98,7 @@ impl Judgement {
             wants_unstamped,
             coalesced: quality.coalesced_share(),
             is_empty: summary.records == summary.failed,
+            unfinished: share(quality.unfinished_streams as f64, summary.records.saturating_sub(summary.failed) as f64),
         };
         let verdict = judge(&evidence);
         Self { verdict, bounds: summary.bounds.clone(), intervals: summary.intervals.clone() }
