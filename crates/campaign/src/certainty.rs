@@ -34,7 +34,11 @@ pub(crate) fn read(measurement: &Value) -> Certainty {
 /// A verdict of a file, with its reasons.
 pub(crate) fn verdict(block: &Value) -> Option<Verdict> {
     let grade = Grade::parse(block["is"].as_str()?)?;
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    // A file may have been edited: a line break in a text would look like a line of this program.
+    let text = |value: &Value| {
+        let shown = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+        value.as_str().unwrap_or_default().chars().map(shown).collect::<String>()
+    };
     let reason = |reason: &Value| {
         let (code, limit) = (text(&reason["code"]), reason["limit"].as_f64().unwrap_or_default());
         Reason {
@@ -54,6 +58,14 @@ pub(crate) fn verdict(block: &Value) -> Option<Verdict> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_reason_cannot_forge_a_line() {
+        let reason = json!({"code": "held", "limit": 0.01, "text": "a\nregressions: none\u{1b}[2J", "fix": "b\r\nc"});
+        let read = verdict(&json!({"is": "client-bound", "reasons": [reason]})).unwrap();
+        assert_eq!(read.reasons[0].text, "a\\nregressions: none\\u{1b}[2J");
+        assert_eq!(read.reasons[0].fix, "b\\r\\nc");
+    }
 
     #[test]
     fn what_a_summary_holds_is_read_back() {

@@ -85,6 +85,7 @@ impl Run<'_> {
             wants_unstamped: plan.runtime.timestamps == Timestamps::User,
             coalesced: quality.coalesced_share(),
             is_empty: summary.records == summary.failed,
+            unfinished: share(quality.unfinished_streams as f64, summary.records.saturating_sub(summary.failed) as f64),
         }
     }
 }

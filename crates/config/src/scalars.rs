@@ -10,7 +10,8 @@ pub(crate) fn int(text: &str) -> Result<i64, String> {
     if !shaped {
         return Err("is not a whole number".to_owned());
     }
-    trimmed.replace('_', "").parse().map_err(|_| "is too large".to_owned())
+    let bound = if trimmed.starts_with('-') { ("least", i64::MIN) } else { ("most", i64::MAX) };
+    trimmed.replace('_', "").parse().map_err(|_| format!("must be at {} {}", bound.0, bound.1))
 }
 
 /// A number; `inf` is valid here, for a range to refuse.

@@ -5,7 +5,7 @@ use crate::error::Problem;
 use crate::flags::{API_KEY, CUSTOM_DATASET_TYPE, Flag, FlagType, PUBLIC_DATASET, Takes, VARIANT};
 use crate::nearest::nearest;
 use crate::os_text;
-use crate::range::Range;
+use crate::range::{Range, largest_at};
 use crate::scalars::{choice, float, int, number};
 use crate::sections::layout::Layout;
 use crate::setting::Seconds;
@@ -41,6 +41,13 @@ pub(crate) fn value(given: &RawFlag, cwd: &Path) -> Result<Value, Problem> {
         Problem::new(format!("{} {text} {rule}", given.spelled)).at(given.flag.to.location())
     };
     let range = || given.flag.range();
+    // A number that is too large for any setting names the limit of its own.
+    let int = |text: &str| {
+        int(text).map_err(|rule| match float(text) {
+            Ok(n) if n >= i64::MAX as f64 => format!("must be at most {}", largest_at(&given.flag.to.location())),
+            _ => rule,
+        })
+    };
     match given.flag.kind {
         FlagType::Bool => Ok(Value::Bool(true)),
         FlagType::Text | FlagType::Path => Ok(Value::String(one().to_owned())),

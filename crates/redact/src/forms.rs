@@ -1,14 +1,12 @@
 //! The forms in which a text may contain a value: as it is, percent-encoded, escaped as in JSON (once or more often) or
 //! as in HTML, in any mixture.
 
-/// The HTML escapes of characters.
-const HTML: &[(char, &[&str])] = &[
-    ('&', &["&amp;", "&#38;"]),
-    ('<', &["&lt;", "&#60;"]),
-    ('>', &["&gt;", "&#62;"]),
-    ('"', &["&quot;", "&#34;"]),
-    ('\'', &["&apos;", "&#39;", "&#x27;"]),
-];
+/// The names of characters in HTML. All characters also have numbers.
+const HTML: &[(char, &[&str])] =
+    &[('&', &["&amp;"]), ('<', &["&lt;"]), ('>', &["&gt;"]), ('"', &["&quot;"]), ('\'', &["&apos;"])];
+
+/// The most bytes of a character's number in HTML, with zeros before it.
+const LONGEST_NUMBER: usize = 10;
 
 /// Bytes with which an encoded form may begin.
 pub(crate) const FORM_STARTS: &[u8] = b"%\\&+";
@@ -45,8 +43,8 @@ fn escaped(rest: &str, c: char) -> Option<&str> {
             after.strip_prefix(c).filter(|_| "\"'/".contains(c)).or_else(|| after_unicode(after, c))
         }
         b'&' => {
-            let (_, forms) = HTML.iter().find(|(known, _)| *known == c)?;
-            forms.iter().find_map(|form| rest.strip_prefix(form))
+            let forms = HTML.iter().find(|(known, _)| *known == c).map_or(&[][..], |(_, forms)| *forms);
+            forms.iter().find_map(|form| rest.strip_prefix(form)).or_else(|| after_reference(rest, c))
         }
         b'+' if c == ' ' => Some(&rest[1..]),
         _ => None,
@@ -74,6 +72,19 @@ fn after_percent(rest: &str, c: char) -> Option<&str> {
         rest = &rest[2..];
     }
     Some(rest)
+}
+
+/// `&#90;` or `&#x5a;`; the ampersand may be escaped again.
+fn after_reference(rest: &str, c: char) -> Option<&str> {
+    let number = rest.strip_prefix("&amp;#").or_else(|| rest.strip_prefix("&#"))?;
+    let end = number.bytes().take(LONGEST_NUMBER).position(|byte| byte == b';')?;
+    let (digits, radix) = match number[..end].strip_prefix(['x', 'X']) {
+        Some(hex) => (hex, 16),
+        None => (&number[..end], 10),
+    };
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let code = u32::from_str_radix(digits, radix).ok().filter(|_| is_number)?;
+    (code == u32::from(c)).then(|| &number[end + 1..])
 }
 
 fn hex_byte(text: &str) -> Option<u8> {
@@ -112,6 +123,10 @@ mod tests {
             (r"\u00e9t\u00e9", "été"),
             ("%C3%A9t%c3%a9", "été"),
             (r"\ud83d\ude00!", "😀!"),
+            ("&#90;&#113;-&#0049;", "Zq-1"),
+            ("&#x5A;&#X71;&#x2d;1", "Zq-1"),
+            ("&amp;#90;q&amp;#x2d;1", "Zq-1"),
+            ("&#233;t&#xe9;&#x1F600;", "été😀"),
             ("a%25b", "a%b"),
             ("a%b", "a%b"),
             ("a%25bc", "a%bc"),
@@ -125,7 +140,8 @@ mod tests {
 
     #[test]
     fn another_text_is_not_recognised() {
-        for text in ["", "a", "ac", "%6", "%é", r"\u00", r"\", "&am", "a%2"] {
+        for text in ["", "a", "ac", "%6", "%é", r"\u00", r"\", "&am", "a%2", "&#", "&#x;", "&#+97;b", "&#97", "a&#99;"]
+        {
             assert_eq!(encoded_at_start(text, "ab"), None, "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! Walks through JSON documents: members whose names mark secrets, and all texts.
 
 use crate::headers::parts_of;
-use crate::names::{is_number_ordinary, is_secret_header, is_secret_name};
+use crate::names::{holds_only_texts, is_number_ordinary, is_secret_header, is_secret_member, is_secret_name};
 use crate::texts::secrets_in_text;
 use crate::urls::secrets_in_urls;
 use crate::values::{is_everyday, leaves};
@@ -41,6 +41,11 @@ impl Above {
             _ => Self::Other,
         }
     }
+
+    /// The meaning for a list under the name: headers may be pairs in lists.
+    pub(crate) fn in_list(self) -> Self {
+        if self == Self::Headers { Self::Headers } else { Self::Other }
+    }
 }
 
 /// What the name of a pair is called.
@@ -55,7 +60,7 @@ fn visit_members(value: &mut Value, above: Above, visit: &mut dyn FnMut(&str, &m
                 let is_secret = match &pair {
                     Some(_) if name == PAIR_VALUE => true,
                     Some(_) if PAIR_NAMES.contains(&name.as_str()) => false,
-                    _ => is_secret_name(name) || (above == Above::Headers && is_secret_header(name)),
+                    _ => is_secret_member(name) || (above == Above::Headers && is_secret_header(name)),
                 };
                 if is_secret && holds_secret(name, member, above == Above::Describing) {
                     visit(pair.as_ref().filter(|_| name == PAIR_VALUE).unwrap_or(name), member);
@@ -64,9 +69,25 @@ fn visit_members(value: &mut Value, above: Above, visit: &mut dyn FnMut(&str, &m
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| visit_members(item, Above::Other, visit)),
+        Value::Array(items) => {
+            if let [Value::String(name), secret] = items.as_mut_slice()
+                && (is_secret_name(name) || (above == Above::Headers && is_secret_header(name)))
+                && secret.as_str().is_some_and(is_value_of_pair)
+            {
+                return visit(name, secret);
+            }
+            for item in items {
+                visit_members(item, if item.is_array() { above.in_list() } else { Above::Other }, visit);
+            }
+        }
         _ => {}
     }
+}
+
+/// Whether a text after a secret name in a list of two, as `["Authorization", "Bearer x"]`, is its value. A list may
+/// also be one of names: `["token", "user_id"]`.
+pub(crate) fn is_value_of_pair(text: &str) -> bool {
+    !text.chars().all(|c| c.is_alphabetic() || c == '_' || c == '-')
 }
 
 /// The name of a pair with a secret value.
@@ -78,14 +99,24 @@ fn pair_of(members: &Map<String, Value>) -> Option<&str> {
 /// Whether what a secret's name holds is a secret. `is_described`: the name is one of those that a schema describes.
 pub(crate) fn holds_secret(name: &str, value: &Value, is_described: bool) -> bool {
     match value {
+        Value::Array(_) | Value::Object(_) if holds_only_texts(name) && !holds_text(value) => false,
         Value::Null | Value::Bool(_) => false,
         Value::String(_) => true,
-        Value::Number(_) => !is_number_ordinary(name),
+        Value::Number(_) => !is_number_ordinary(name) && !holds_only_texts(name),
         // Numbers under such a name are token ids.
         Value::Array(items) if items.iter().all(Value::is_number) && may_be_token_ids(name) => false,
         Value::Array(items) => items.iter().any(|item| holds_secret("", item, false)),
         Value::Object(members) if is_described && DESCRIPTIVE.iter().any(|key| members.contains_key(*key)) => false,
         Value::Object(members) => members.values().any(|member| holds_secret("", member, false)),
+    }
+}
+
+fn holds_text(value: &Value) -> bool {
+    match value {
+        Value::String(_) => true,
+        Value::Array(items) => items.iter().any(holds_text),
+        Value::Object(members) => members.values().any(holds_text),
+        _ => false,
     }
 }
 
@@ -187,6 +218,40 @@ mod tests {
             "extra_headers": [{"name": "Authorization", "value": "-"}, {"key": "X-Api-Key", "value": "-"}],
             "metadata": [{"name": "token_count", "value": 5}, {"key": "-", "value": "f"}],
             "X-My-Session": "g",
+        });
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn pairs_in_lists_hold_secrets_by_their_names() {
+        let mut all = json!({
+            "x": ["Authorization", "Bearer a1"],
+            "headers": [["X-My-Session", "b1"], ["X-Team", "c1"], ["Cookie", "d=1"]],
+            "required": ["token", "user_id"],
+            "stop": ["token"],
+            "more": [["X-My-Session", "e1"], ["api_key", "f1", "g1"]],
+        });
+        visit_secret_members(&mut all, &mut |_, member| *member = "-".into());
+        let expected = json!({
+            "x": ["Authorization", "-"],
+            "headers": [["X-My-Session", "-"], ["X-Team", "c1"], ["Cookie", "-"]],
+            "required": ["token", "user_id"],
+            "stop": ["token"],
+            "more": [["X-My-Session", "e1"], ["api_key", "f1", "g1"]],
+        });
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn tokens_and_keys_are_secrets_as_texts_and_not_as_numbers() {
+        let mut all = json!({
+            "a": {"tokens": "x1", "keys": ["x2"]}, "b": {"tokens": {"hf": "x3"}, "keys": [1, 2]},
+            "c": {"tokens": [[1, 2], [3]], "keys": {"n": 1}}, "d": {"tokens": 5, "max_tokens": "x"},
+        });
+        visit_secret_members(&mut all, &mut |_, member| *member = "-".into());
+        let expected = json!({
+            "a": {"tokens": "-", "keys": "-"}, "b": {"tokens": "-", "keys": [1, 2]},
+            "c": {"tokens": [[1, 2], [3]], "keys": {"n": 1}}, "d": {"tokens": 5, "max_tokens": "x"},
         });
         assert_eq!(all, expected);
     }

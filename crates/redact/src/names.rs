@@ -5,7 +5,8 @@
 //! name, except keys that only find something ([`FINDING_KEYS`]: `primary_key`, `prompt_cache_key`, `Idempotency-Key`).
 //! So does `token`, except tokens of a model ([`ORDINARY_TOKENS`]: `eos_token`, `max_token`). Words that are ordinary
 //! inside longer names (`auth`) count only as the whole name. So `max_tokens`, `stop_token_ids` and `tokenizer` are
-//! none; nor are `tokens` and `keys`. Digits at the end of a name do not count (`password1`, `api_key_2`).
+//! none. `tokens` and `keys` are some only as members that hold texts. Digits at the end of a name do not count
+//! (`password1`, `api_key_2`).
 //!
 //! Readers of files do not need the values of headers, so more headers count: any with such a word *in* it. In URLs,
 //! `code` counts too: Azure's functions take their key by it. Elsewhere it is a status or a program.
@@ -27,6 +28,8 @@ enum Reach {
     Whole,
     /// All of the name of a URL's parameter, and of no other name.
     Parameter,
+    /// All of the name of a member that holds texts. Numbers under it are ordinary, and so is the word in prose.
+    TextsOf,
     /// Its end, as in `x-goog-signature`, also in the plural.
     End,
     /// Any part of a header's name, and of no other name: readers of files do not need the values of headers.
@@ -42,8 +45,14 @@ enum Reach {
 const WORDS: &[Word] = &[
     word("key", Reach::Last),
     word("keys", Reach::LastOfHeader),
+    word("keys", Reach::TextsOf),
+    word("tokens", Reach::TextsOf),
     word("sig", Reach::Whole),
     word("sas", Reach::Whole),
+    word("pat", Reach::Whole),
+    word("pw", Reach::Parameter),
+    word("refresh", Reach::Parameter),
+    word("hdnts", Reach::Parameter),
     word("code", Reach::Parameter),
     word("code-verifier", Reach::Parameter),
     word("assertion", Reach::Parameter),
@@ -94,6 +103,9 @@ const WORDS: &[Word] = &[
     word("access-key-id", Reach::End),
     word("account-key", Reach::End),
     word("private-key", Reach::EndOrPartOfHeader),
+    word("private-key-pem", Reach::End),
+    word("credential-json", Reach::End),
+    word("credentials-json", Reach::End),
     word("encryption-key", Reach::End),
     word("ssh-key", Reach::End),
     word("subscription-key", Reach::End),
@@ -120,15 +132,20 @@ const WORDS: &[Word] = &[
     word("oidc", Reach::PartOfHeader),
     word("saml", Reach::PartOfHeader),
     word("xsrf", Reach::PartOfHeader),
+    word("access", Reach::LastOfHeader),
+    word("api", Reach::LastOfHeader),
     word("assertion", Reach::LastOfHeader),
     word("bearer", Reach::LastOfHeader),
     word("cert", Reach::LastOfHeader),
+    word("license", Reach::LastOfHeader),
+    word("login", Reach::LastOfHeader),
     word("otp", Reach::LastOfHeader),
     word("pass", Reach::LastOfHeader),
     word("pat", Reach::LastOfHeader),
     word("pin", Reach::LastOfHeader),
     word("sas", Reach::LastOfHeader),
     word("sig", Reach::LastOfHeader),
+    word("subscription", Reach::LastOfHeader),
 ];
 
 /// The word before `key` in names of what finds something again and opens nothing.
@@ -209,6 +226,16 @@ pub fn is_secret_name(name: &str) -> bool {
     marks(name, |_| true)
 }
 
+/// Whether the name of a member of a document marks a secret.
+pub(crate) fn is_secret_member(name: &str) -> bool {
+    is_secret_name(name) || holds_only_texts(name)
+}
+
+/// Whether only texts under a name are secrets: `tokens` and `keys` also name counts and places.
+pub(crate) fn holds_only_texts(name: &str) -> bool {
+    WORDS.iter().any(|Word { word, reach }| *reach == Reach::TextsOf && name.eq_ignore_ascii_case(word))
+}
+
 /// Whether a number under a secret name is ordinary: `my_token` may be the number of a token. `token` alone and names
 /// such as `access_token` hold numbers that are secrets.
 pub(crate) fn is_number_ordinary(name: &str) -> bool {
@@ -230,7 +257,7 @@ fn marks(name: &str, counts: impl Fn(&Word) -> bool) -> bool {
         Reach::Last => opens(bare, word),
         Reach::Whole => before(&name, word) == Some(0),
         Reach::End | Reach::EndOrPartOfHeader => before(&name, word).or(before(singular, word)).is_some(),
-        Reach::Parameter | Reach::PartOfHeader | Reach::LastOfHeader => false,
+        Reach::Parameter | Reach::TextsOf | Reach::PartOfHeader | Reach::LastOfHeader => false,
     })
 }
 
@@ -250,13 +277,15 @@ pub fn is_secret_parameter(name: &str) -> bool {
     is_secret_name(name) || member.is_some_and(is_secret_name) || WORDS.iter().any(is_one)
 }
 
-/// The last two letters of words: they rule out most names without a look at every word.
+/// The last two letters of words for members: they rule out most names without a look at every word.
 const ENDINGS: [[bool; 26]; 26] = {
     let mut endings = [[false; 26]; 26];
     let mut at = 0;
     while at < WORDS.len() {
         let word = WORDS[at].word.as_bytes();
-        endings[(word[word.len() - 2] - b'a') as usize][(word[word.len() - 1] - b'a') as usize] = true;
+        if !matches!(WORDS[at].reach, Reach::Parameter | Reach::PartOfHeader | Reach::LastOfHeader) {
+            endings[(word[word.len() - 2] - b'a') as usize][(word[word.len() - 1] - b'a') as usize] = true;
+        }
         at += 1;
     }
     endings
@@ -306,7 +335,7 @@ fn is_header_of(name: &str, has_part: impl Fn(&str) -> bool) -> bool {
     let is_one = |Word { word, reach }: &Word| match reach {
         Reach::PartOfHeader | Reach::EndOrPartOfHeader => has_part(word),
         Reach::LastOfHeader => opens(unnumbered(name), word),
-        Reach::Whole | Reach::Parameter | Reach::End | Reach::Last => false,
+        Reach::Whole | Reach::Parameter | Reach::TextsOf | Reach::End | Reach::Last => false,
     };
     is_secret_name(name) || WORDS.iter().any(is_one)
 }
@@ -440,6 +469,10 @@ mod tests {
             "github_token_1",
             "api_key%5F2",
             "api_key%32",
+            "private_key_pem",
+            "credential_json",
+            "gcp_credentials_json",
+            "pat",
         ] {
             assert!(may_be_secret_name(name) && is_secret_name(name), "{name}");
             assert!(is_sensitive_header(name), "{name}");
@@ -462,6 +495,11 @@ mod tests {
             "X-Client-Cert",
             "X-Csrf",
             "X-Pat2",
+            "X-Access",
+            "X-License",
+            "X-Login",
+            "X-Subscription",
+            "Api",
         ] {
             assert!(is_sensitive_header(name) && is_secret_header(name), "{name}");
         }
@@ -557,11 +595,25 @@ mod tests {
 
     #[test]
     fn a_code_is_a_secret_in_urls_only() {
-        for name in ["code", "CODE", "sas", "hmac", "api_key", "sid", "session", "assertion", "ticket", "code_verifier"]
-        {
+        for name in [
+            "code",
+            "CODE",
+            "sas",
+            "hmac",
+            "api_key",
+            "sid",
+            "session",
+            "assertion",
+            "ticket",
+            "code_verifier",
+            "pw",
+            "pat",
+            "refresh",
+            "hdnts",
+        ] {
             assert!(is_secret_parameter(name), "{name}");
         }
-        for name in ["code", "country_code", "postcode", "sid", "session", "ticket"] {
+        for name in ["code", "country_code", "postcode", "sid", "session", "session_id", "ticket", "pw", "refresh"] {
             assert!(!is_secret_name(name), "{name}");
         }
         assert!(!is_secret_parameter("country_code"));

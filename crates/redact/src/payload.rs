@@ -4,8 +4,10 @@
 //! looks only at names and the beginnings of texts.
 
 use crate::headers::parts_of;
-use crate::members::{Above, PAIR_NAMES, PAIR_VALUE, holds_secret};
-use crate::names::{is_number_ordinary, is_secret_header, is_secret_name, may_be_secret_name};
+use crate::members::{Above, PAIR_NAMES, PAIR_VALUE, holds_secret, is_value_of_pair};
+use crate::names::{
+    holds_only_texts, is_number_ordinary, is_secret_header, is_secret_member, is_secret_name, may_be_secret_name,
+};
 use crate::urls::secrets_in_url;
 use crate::values::leaves;
 use crate::{REDACTED, url};
@@ -144,7 +146,7 @@ fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
             if let Some(end) = pair.and_then(|value| scan.secret_end(PAIR_VALUE, value, &around)) {
                 out.extend(pair.map(|value| Secret { range: value..end, shown: hidden(), is_url: false }));
             }
-            let is_secret = pair.is_none() && (scan.is_secret(inner) || scan.is_header(inner, &around));
+            let is_secret = pair.is_none() && (scan.is_secret_member(inner) || scan.is_header(inner, &around));
             if let Some(end) = is_secret.then(|| scan.secret_end(inner, value, &around)).flatten() {
                 out.push(Secret { range: value..end, shown: hidden(), is_url: false });
                 at = end;
@@ -154,6 +156,9 @@ fn secrets(text: &str, quote: char, texts: Texts) -> Vec<Secret> {
         } else if texts == Texts::MayBegin && scan.is_assigned_to_secret(open) {
             out.push(Secret { range: open..end, shown: hidden(), is_url: false });
             at = end;
+        } else if let Some(value) = scan.value_of_listed_pair(open, after, &around) {
+            at = value.end;
+            out.push(Secret { range: value, shown: hidden(), is_url: false });
         } else if let Some(shown) = hidden_url(inner) {
             let shown = if quote == '"' { Value::from(shown).to_string() } else { format!("{quote}{shown}{quote}") };
             out.push(Secret { range: open..end, shown, is_url: true });
@@ -189,7 +194,9 @@ impl Around {
             match scan.bytes[at] {
                 b'{' => self.open.push(Opened { at, above: std::mem::take(&mut self.name) }),
                 b'[' => {
-                    self.open.push(Opened { at, above: Above::Other });
+                    let list = self.open.last().filter(|opened| scan.bytes[opened.at] == b'[');
+                    let above = list.map_or(self.name, |list| list.above).in_list();
+                    self.open.push(Opened { at, above });
                     self.name = Above::Other;
                 }
                 b'}' | b']' => drop(self.open.pop()),
@@ -240,6 +247,28 @@ impl Scan<'_> {
             let name = decoded(name);
             may_be_secret_name(&name) && is_secret_name(&name)
         }
+    }
+
+    fn is_secret_member(&self, name: &str) -> bool {
+        name.len() <= LONGEST_NAME && {
+            let name = decoded(name);
+            may_be_secret_name(&name) && is_secret_member(&name)
+        }
+    }
+
+    /// The value of a pair that is a list of two texts, if the text here is its name and marks a secret.
+    fn value_of_listed_pair(&self, open: usize, after: usize, around: &Around) -> Option<Range<usize>> {
+        let is_first = || self.text[..open].trim_ascii_end().ends_with('[');
+        if self.bytes.get(after) != Some(&b',') || !is_first() {
+            return None;
+        }
+        let name = self.text_at(open)?;
+        if !self.is_secret(name) && !self.is_header(name, around) {
+            return None;
+        }
+        let start = self.past_space(after + 1);
+        let end = start + 2 + self.text_at(start).filter(|value| is_value_of_pair(&decoded(value)))?.len();
+        (self.bytes.get(self.past_space(end)) == Some(&b']')).then_some(start..end)
     }
 
     /// Whether a name is that of a secret header, among headers.
@@ -294,7 +323,7 @@ impl Scan<'_> {
     fn secret_end(&self, name: &str, start: usize, around: &Around) -> Option<usize> {
         match *self.bytes.get(start)? {
             byte if byte == self.quote => self.text_end(start),
-            b'-' | b'0'..=b'9' if is_number_ordinary(&decoded(name)) => None,
+            b'-' | b'0'..=b'9' if is_number_ordinary(&decoded(name)) || holds_only_texts(&decoded(name)) => None,
             b'-' | b'0'..=b'9' => {
                 let is_end = |byte: u8| !byte.is_ascii_alphanumeric() && !b"+-.".contains(&byte);
                 Some(self.position(start, is_end).unwrap_or(self.bytes.len()))
@@ -395,6 +424,14 @@ mod tests {
                 r#"[{ "value" : "SEC" , "n":[1,{"a":"}"}] , "key" : "X-Api-Key" }, {"key":"SEC"}]"#,
                 r#"[{ "value" : "<redacted>" , "n":[1,{"a":"}"}] , "key" : "X-Api-Key" }, {"key":"<redacted>"}]"#,
             ),
+            (
+                r#"{"x":[ "Authorization" , "Bearer SEC" ],"headers":[["X-My-Session","SE\"C1"],["X-Team","a1"]]}"#,
+                r#"{"x":[ "Authorization" , "<redacted>" ],"headers":[["X-My-Session","<redacted>"],["X-Team","a1"]]}"#,
+            ),
+            (
+                r#"{"a":{"tokens":"SEC","keys":["SEC"]},"keys":[1],"tokens":5,"b":["token","user_id"]}"#,
+                r#"{"a":{"tokens":"<redacted>","keys":"<redacted>"},"keys":[1],"tokens":5,"b":["token","user_id"]}"#,
+            ),
             (r#"{"github_token":"SEC","apiKey1":"SEC"}"#, r#"{"github_token":"<redacted>","apiKey1":"<redacted>"}"#),
         ] {
             assert_eq!(shown(body), wanted);
@@ -414,7 +451,7 @@ mod tests {
         for body in [
             r#"{"content":"my \"api_key\":\"x\" and https://u:p@h/ in a text","max_tokens":5}"#,
             r#"{"key":null,"properties":{"token":{"type":"string"},"auth":{"$ref":"x"}},"required":["token"]}"#,
-            r#"{"token":[1,2],"tokens":["a"],"auth":{"on":true},"credentials":{},"token_ids":[{"a":"b"}]}"#,
+            r#"{"token":[1,2],"tokens":[1],"auth":{"on":true},"credentials":{},"token_ids":[{"a":"b"}]}"#,
             r#"{"url":"data:image/png;base64,AAAA","u":"https://h/x?a=b"}"#,
             r#"{"tools":[{"name":"get_token","value":true},{"name":"token"}],"x":{"name":"size","value":"SEC"}}"#,
             r#"{"eos_token":"</s>","my_token":17,"your_token":[1,2],"their_token":null}"#,
@@ -472,7 +509,7 @@ mod tests {
         leaf.prop_recursive(3, 24, 4, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::vec(("api_keys?[0-9]?|(my_|eos_)?token|auth|properties|type|keys|role|name|value|key|headers|X-Session|a\"b|\\PC{0,3}", inner), 0..4)
+                prop::collection::vec(("api_keys?[0-9]?|(my_|eos_)?token|auth|properties|type|keys|tokens|role|name|value|key|headers|X-Session|a\"b|\\PC{0,3}", inner), 0..4)
                     .prop_map(|members| Value::Object(members.into_iter().collect())),
             ]
         })

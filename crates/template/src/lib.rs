@@ -12,7 +12,8 @@
 //! - `guard`: [`guarded`], the checks in the source; more nesting than the engine's parser bears is refused
 //! - `measure`: how large and how deep a value is, and the room of a rendering
 //! - `held`: [`hold`], filters and methods that make much of little
-//! - `render`: [`render`], and [`explained`], the line and the reason of an error
+//! - `render`: [`render`], [`FileBudget`] for all templates of a configuration, and [`explained`], the line and the
+//!   reason of an error
 //!
 //! # Invariants
 //! - The crate is pure: no socket, no clock, no file, no async.
@@ -29,7 +30,7 @@ mod render;
 pub use guard::{Refusal, guarded};
 pub use held::hold;
 pub use measure::charge_json;
-pub use render::{MOST, explained, render};
+pub use render::{FileBudget, MOST, explained, render};
 
 #[cfg(test)]
 mod tests;

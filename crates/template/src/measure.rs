@@ -21,8 +21,8 @@ thread_local! {
     static ROOM: Cell<(usize, usize)> = const { Cell::new((usize::MAX, usize::MAX)) };
 }
 
-/// Calls with a room of so many bytes for everything that is made.
-pub(crate) fn with_room<T>(room: usize, render: impl FnOnce() -> T) -> T {
+/// Calls with a room of so many bytes for everything that is made, out of a whole of `most`. Also returns what is left.
+pub(crate) fn with_room<T>(room: usize, most: usize, render: impl FnOnce() -> T) -> (T, usize) {
     /// Gives the room back that there was before, after a panic too.
     struct Restore((usize, usize));
     impl Drop for Restore {
@@ -30,8 +30,8 @@ pub(crate) fn with_room<T>(room: usize, render: impl FnOnce() -> T) -> T {
             ROOM.set(self.0);
         }
     }
-    let _restore = Restore(ROOM.replace((room, room)));
-    render()
+    let _restore = Restore(ROOM.replace((room, most)));
+    (render(), left())
 }
 
 /// Takes bytes off the room.

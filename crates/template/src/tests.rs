@@ -1,6 +1,6 @@
 //! Hostile templates, and ones that must keep their meaning.
 
-use crate::{guarded, hold, render};
+use crate::{FileBudget, guarded, hold, render};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{Environment, context};
@@ -241,6 +241,28 @@ fn room_grows_with_what_a_template_is_given() {
     let text = "x".repeat(40 << 20);
     let made = render(&template, &context! { text }, &Cell::new(100 << 20)).unwrap();
     assert_eq!(made.len(), 80 << 20);
+}
+
+#[test]
+fn the_templates_of_a_file_share_one_budget() {
+    let budget = FileBudget::new(&given());
+    let mut environment = environment();
+    hold(&mut environment);
+    environment.set_fuel(Some(FileBudget::FUEL));
+    let rendered = |source: &str| {
+        let source = guarded(source).unwrap();
+        budget.render(&environment.template_from_str(&source).unwrap(), &given()).map_err(|error| error.to_string())
+    };
+    let nested = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}";
+    assert!(rendered(nested).unwrap_err().contains("at most 500000 steps"));
+    let short = "{% for i in range(20000) %}{{ i }}{% endfor %}";
+    let fits = (0..20).take_while(|_| rendered(short).is_ok()).count();
+    assert!((2..10).contains(&fits), "{fits}");
+    assert!(rendered(short).unwrap_err().contains("at most 500000 steps"));
+    assert_eq!(rendered("{{ text ~ 1 }}").unwrap(), "some text1");
+    let large = "{{ ('x' * 9000000)|length }}";
+    let fits = (0..20).take_while(|_| rendered(large).is_ok()).count();
+    assert!((1..8).contains(&fits), "{fits}");
 }
 
 /// What templates are made of.

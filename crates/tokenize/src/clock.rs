@@ -2,12 +2,20 @@
 
 use chrono::format::StrftimeItems;
 use chrono::{DateTime, Utc};
+use minijinja::{Error, ErrorKind};
 use std::fmt::Write;
 use std::time::SystemTime;
 
+/// The longest format, in bytes: a field such as `%c` is twelve times as long once it is written.
+const LONGEST: usize = 1000;
+
 /// The present moment in a format of Python's `strftime`.
-pub(crate) fn format_now(format: &str) -> String {
-    format_at(SystemTime::now().into(), format)
+pub(crate) fn format_now(format: &str) -> Result<String, Error> {
+    if format.len() > LONGEST {
+        let why = format!("strftime_now takes a format of at most {LONGEST} bytes");
+        return Err(Error::new(ErrorKind::InvalidOperation, why));
+    }
+    Ok(format_at(SystemTime::now().into(), format))
 }
 
 /// Unknown fields stay as they are. So does a format with `%#z`, which chrono can only parse.
@@ -20,6 +28,13 @@ fn format_at(at: DateTime<Utc>, format: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_format_is_refused_before_it_is_read() {
+        assert!(format_now(&"%c".repeat(500)).is_ok());
+        let refused = format_now(&"%c".repeat(50_000_000)).unwrap_err();
+        assert!(refused.to_string().contains("at most 1000 bytes"), "{refused}");
+    }
 
     #[test]
     fn moments_are_written_as_strftime_does() {

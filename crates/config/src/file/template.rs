@@ -6,14 +6,12 @@ use crate::nearest::nearest;
 use crate::setting::join;
 use crate::tree::{Datum, Node, Places};
 use aiperf_plan::redact::{is_secret_name, secrets_in_members};
-use aiperf_template::{guarded, hold};
+use aiperf_template::{FileBudget, guarded, hold};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, Value};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most bytes that the templates of a file render together: variables that double each other would fill the memory.
-const RENDERED: usize = 16 << 20;
 /// The most variables of a file.
 const VARIABLES: usize = 1000;
 
@@ -63,7 +61,7 @@ fn rendered(envelope: &mut Node, places: &Places, made: Option<&RefCell<Vec<Stri
     let mut job = Job {
         engine: &engine,
         places,
-        room: Cell::new(RENDERED),
+        budget: FileBudget::new(&known(&context)),
         later: LATER,
         names,
         is_shown: true,
@@ -115,11 +113,11 @@ pub(crate) fn render_content(
         Made::Value => coerce,
         Made::Text => |text: &str| Datum::Text(text.to_owned()),
     };
-    let (room, names) = (Cell::new(RENDERED), names.join(", "));
-    let secret = BTreeSet::new();
+    let (context, names) = (addressable(context), names.join(", "));
+    let (budget, secret) = (FileBudget::new(&context), BTreeSet::new());
     let job =
-        Job { engine: &engine, places, room, later: &[], names: &names, is_shown: false, read, secret, made: None };
-    job.node(content, "", path, &addressable(context))
+        Job { engine: &engine, places, budget, later: &[], names: &names, is_shown: false, read, secret, made: None };
+    job.node(content, "", path, &context)
 }
 
 fn engine() -> Environment<'static> {
@@ -129,14 +127,15 @@ fn engine() -> Environment<'static> {
         engine.set_syntax(syntax);
     }
     hold(&mut engine);
+    engine.set_fuel(Some(FileBudget::FUEL));
     engine
 }
 
 struct Job<'a> {
     engine: &'a Environment<'a>,
     places: &'a Places,
-    /// The bytes that templates may still render.
-    room: Cell<usize>,
+    /// What templates may still use: variables that double each other would fill the memory.
+    budget: FileBudget,
     /// Keys whose templates are rendered later.
     later: &'a [&'a str],
     /// The names that templates may use, for messages.
@@ -257,13 +256,7 @@ impl Job<'_> {
         let guarded =
             guarded(text).map_err(|refusal| minijinja::Error::new(ErrorKind::InvalidOperation, refusal.why))?;
         let template = self.engine.template_from_str(&guarded)?;
-        aiperf_template::render(&template, context, &self.room).map_err(|error| match error.kind() {
-            ErrorKind::WriteFailure => {
-                let why = format!("templates of a file render to at most {RENDERED} bytes");
-                minijinja::Error::new(ErrorKind::WriteFailure, why)
-            }
-            _ => error,
-        })
+        self.budget.render(&template, context)
     }
 
     fn node(&self, node: &mut Node, key: &str, path: &str, context: &Value) -> Result<(), Problem> {

@@ -21,6 +21,8 @@ const POOL_TOKENS: f64 = 1e8;
 /// The most tokens that one response may be asked for: the integer type of servers.
 const OUTPUT_TOKENS: f64 = i32::MAX as f64;
 const WORKERS: f64 = 1024.0;
+/// The most texts of one request.
+const BATCH: f64 = 1e6;
 
 /// The highest rate, in requests per second: far more than a machine sends, and small enough to count.
 const MOST_RATE: f64 = 1e7;
@@ -62,6 +64,11 @@ pub(super) fn check(benchmark: &Benchmark, facts: &Facts<'_>, problems: &mut Vec
         arrivals(phase, &at, facts, problems);
     }
     turns(benchmark, facts, problems);
+    let datasets = benchmark.datasets.iter().flat_map(|datasets| datasets.0.iter());
+    for (index, dataset) in datasets.enumerate() {
+        let size = dataset.prompts.as_ref().and_then(|prompts| prompts.batch_size);
+        most(format!("datasets.{index}.prompts.batch_size"), size, BATCH, problems);
+    }
     let runtime = benchmark.runtime.as_ref();
     most("runtime.workers".into(), runtime.and_then(|runtime| runtime.workers), WORKERS, problems);
     let interval = runtime.and_then(|runtime| runtime.stats_interval).map(Seconds);

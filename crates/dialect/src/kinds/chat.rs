@@ -111,6 +111,8 @@ struct Choice<'a> {
     #[serde(default, borrow)]
     native_finish_reason: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    stop_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -156,6 +158,8 @@ struct UsualChoice<'a> {
     #[serde(default, borrow)]
     native_finish_reason: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    stop_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -182,7 +186,8 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
         return None;
     }
     let piece = chunk.beside_choices();
-    let Some(UsualChoice { index, delta, finish_reason, native_finish_reason, error }) = chunk.choices.0 else {
+    let Some(UsualChoice { index, delta, finish_reason, native_finish_reason, stop_reason, error }) = chunk.choices.0
+    else {
         return Some(piece);
     };
     if delta.tool_calls.is_some() || delta.refusal.is_some() || delta.error.is_some() {
@@ -192,6 +197,7 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
     let mut finish = Finish::default();
     finish.take(finish_reason, error);
     finish.take_native(native_finish_reason);
+    finish.take_stop(stop_reason, finish_reason);
     Some(finish.of(piece.with_choice(index, Data::of(reasoning, Text::filled(delta.content), None))))
 }
 
@@ -205,6 +211,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let texts = chunk.choices.objects().map(|(at, choice)| {
         finish.take(choice.finish_reason, choice.error);
         finish.take_native(choice.native_finish_reason);
+        finish.take_stop(choice.stop_reason, choice.finish_reason);
         let message = choice.delta.0.or(choice.message.0);
         finish.take(None, message.as_ref().and_then(|message| message.error));
         (choice.index.0.unwrap_or(at as u32), message.and_then(message_data))

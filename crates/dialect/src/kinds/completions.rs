@@ -44,6 +44,8 @@ struct Choice<'a> {
     #[serde(default, borrow)]
     native_finish_reason: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    stop_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -59,6 +61,8 @@ struct UsualChoice<'a> {
     #[serde(default, borrow)]
     native_finish_reason: Option<&'a RawValue>,
     #[serde(default, borrow)]
+    stop_reason: Option<&'a RawValue>,
+    #[serde(default, borrow)]
     error: Option<&'a RawValue>,
 }
 
@@ -69,12 +73,14 @@ fn parse_usual(json: &str) -> Option<Piece<'_>> {
         return None;
     }
     let piece = chunk.beside_choices();
-    let Some(UsualChoice { index, text, finish_reason, native_finish_reason, error }) = chunk.choices.0 else {
+    let Some(UsualChoice { index, text, finish_reason, native_finish_reason, stop_reason, error }) = chunk.choices.0
+    else {
         return Some(piece);
     };
     let mut finish = Finish::default();
     finish.take(finish_reason, error);
     finish.take_native(native_finish_reason);
+    finish.take_stop(stop_reason, finish_reason);
     Some(finish.of(piece.with_choice(index, Text::filled(text).map(Data::Text))))
 }
 
@@ -93,6 +99,7 @@ fn parse_any(json: &str) -> Option<Piece<'_>> {
     let texts = chunk.choices.objects().map(|(at, choice)| {
         finish.take(choice.finish_reason, choice.error);
         finish.take_native(choice.native_finish_reason);
+        finish.take_stop(choice.stop_reason, choice.finish_reason);
         (choice.index.0.unwrap_or(at as u32), choice.text.0.filter(|_| is_known).map(Data::Text))
     });
     let piece = beside.of_choices(texts);

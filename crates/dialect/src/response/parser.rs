@@ -26,6 +26,9 @@ const MOST_SILENT: usize = 1_000_000;
 /// The error of a stream that ends inside an event.
 const CUT: &str = "Response payload is not completed: the stream ended inside an event";
 
+/// The error of a stream whose last event is no JSON, and that has no end marker.
+const BROKEN: &str = "Response payload is not completed: the last event of the stream cannot be read";
+
 /// The last response that a read completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastOfRead {
@@ -63,6 +66,8 @@ pub struct ResponseParser {
     ending: Ending,
     /// The end marker of the stream has arrived.
     is_finished: bool,
+    /// Which response was the last that could not be read, counted from one.
+    last_unreadable: u32,
     /// `[DONE]` has arrived, whether or not it is the end marker of this type.
     has_done: bool,
 }
@@ -88,6 +93,7 @@ impl ResponseParser {
             unflushed: None,
             ending: api.dialect.ending,
             is_finished: false,
+            last_unreadable: 0,
             has_done: false,
         }
     }
@@ -187,12 +193,17 @@ impl ResponseParser {
     pub fn end_stream(&mut self, at: MonoNs) {
         self.end_read();
         let mut splitter = std::mem::take(&mut self.splitter);
-        if !self.is_over() && splitter.is_cut() {
+        let is_cut = splitter.is_cut() || (!self.is_finished && splitter.is_cut_before_data());
+        if !self.is_over() && is_cut {
             self.parsed.error = Some(RequestError::exception("ClientPayloadError", CUT, &[]));
         } else {
             splitter.finish(at, |message, at| self.take_message(message, at));
         }
         self.parsed.is_unfinished = self.ending != Ending::Unmarked && !self.is_finished;
+        let is_broken = self.last_unreadable > 0 && self.last_unreadable == self.parsed.responses;
+        if self.parsed.is_unfinished && is_broken && self.parsed.error.is_none() {
+            self.parsed.error = Some(RequestError::exception("ClientPayloadError", BROKEN, &[]));
+        }
     }
 
     /// Takes a whole body that is not a stream.
@@ -312,6 +323,10 @@ impl ResponseParser {
             }
             None => self.take_odd(&json, Delivery::Event, at).unwrap_or_else(|| {
                 self.parsed.unreadable += 1;
+                // A part of the end marker lacks no content.
+                if !sse::DONE.starts_with(&data) {
+                    self.last_unreadable = self.parsed.responses;
+                }
                 true
             }),
         }

@@ -392,7 +392,7 @@ fn is_error_code(code: Option<&Value>) -> bool {
 }
 
 /// Finish reasons of failed responses, in any case.
-const FAILURES: [&str; 16] = [
+const FAILURES: [&str; 17] = [
     "abort",
     "aborted",
     "backend_error",
@@ -406,6 +406,7 @@ const FAILURES: [&str; 16] = [
     "model_error",
     "network_error", // Zhipu
     "overloaded",
+    "preempted",
     "server_error",
     "timed_out",
     "timeout",
@@ -624,7 +625,9 @@ mod tests {
 
     #[test]
     fn a_response_that_the_server_gave_up_is_an_error() {
-        for reason in ["aborted", "Cancelled", "failed", "ERROR", "network_error", "insufficient_system_resource"] {
+        for reason in
+            ["aborted", "Cancelled", "failed", "ERROR", "network_error", "preempted", "insufficient_system_resource"]
+        {
             let message = format!("the response ended with finish_reason '{reason}'");
             assert_eq!(given_up(&reason.into()), reported(None, &message));
             assert_eq!(given_up(&json!({"type": reason})), reported(None, &message));

@@ -77,6 +77,12 @@ impl Splitter {
         !DONE.starts_with(&data) && json::is_cut(&readable(&data))
     }
 
+    /// Whether the last line breaks off before its data: it is a part of `data:`, or that alone.
+    pub(crate) fn is_cut_before_data(&self) -> bool {
+        let line = self.carry.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default().trim_ascii();
+        !line.is_empty() && b"data:".starts_with(line)
+    }
+
     /// The stream ended: what is left is one more message.
     pub fn finish(&mut self, at: MonoNs, mut visit: impl FnMut(&[u8], MonoNs) -> bool) {
         let rest = std::mem::take(&mut self.carry);
@@ -98,6 +104,10 @@ struct Rest {
 fn split(bytes: &[u8], searched: usize, visit: &mut impl FnMut(&[u8]) -> bool) -> Option<Rest> {
     let (mut start, mut from) = (0, searched);
     loop {
+        // Nothing but line ends is no message: there may be millions of them.
+        let blank = bytes[start..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+        start += blank;
+        from = from.max(start);
         let (end, next) = match find_end(bytes, from) {
             Ok(found) => found,
             Err(searched) => return Some(Rest { start, searched }),

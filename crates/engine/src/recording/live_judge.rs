@@ -79,6 +79,7 @@ impl LiveJudge {
             unsent: 0.0,
             clock_ms: 0.0,
             clock_steps: 0,
+            unfinished: 0.0,
         })
     }
 }

@@ -41,6 +41,8 @@ pub struct Evidence<'a> {
     pub coalesced: f64,
     /// No request succeeded.
     pub is_empty: bool,
+    /// Of the requests that succeeded, those whose streams ended without their end marker.
+    pub unfinished: f64,
 }
 
 /// A number of a run with its limits.
@@ -162,6 +164,13 @@ const CHECKS: &[Check] = &[
         value: |run, _| f64::from(u8::from(run.is_empty)),
         text: |_, _, _| "no request succeeded, so there are no latencies".to_owned(),
         fix: |_| "see the errors of the run",
+    },
+    Check {
+        code: "unfinished_streams",
+        limits: &[(Grade::Doubtful, 0.5)],
+        value: |run, _| run.unfinished,
+        text: |share, _, _| format!("{:.1}% of the good streams ended without their end marker", share * 100.0),
+        fix: |_| "look for a proxy or a server that closes streams early: their responses may be cut short",
     },
     Check {
         code: "coalesced",
@@ -372,6 +381,7 @@ mod tests {
             wants_unstamped: true,
             coalesced: 0.2,
             is_empty: true,
+            unfinished: 0.6,
         };
         let verdict = judge(&all);
         let expected = [
@@ -386,6 +396,7 @@ mod tests {
             "throttled",
             "unstamped",
             "no_results",
+            "unfinished_streams",
             "coalesced",
         ];
         assert_eq!((verdict.grade, codes(&verdict)), (Grade::ClientBound, expected.to_vec()));

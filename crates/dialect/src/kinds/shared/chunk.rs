@@ -67,6 +67,14 @@ impl Finish {
         }
     }
 
+    /// Takes the reason to stop of a choice, which some servers have instead of a finish reason. In vLLM it is the text
+    /// that stopped the choice, whatever that is, with the finish reason `stop`.
+    pub(crate) fn take_stop(&mut self, stop: Option<&RawValue>, reason: Option<&RawValue>) {
+        let Some(stop) = stop.filter(|_| reason.is_none_or(|reason| reason.get() != "\"stop\"")) else { return };
+        let of_stop = || given_up_by("stop_reason", &json::read::<Value>(stop.get())?);
+        self.error = self.error.take().or_else(of_stop);
+    }
+
     /// Takes the finish reason of the provider behind OpenRouter, which may be another one. It ends no choice.
     pub(crate) fn take_native(&mut self, reason: Option<&RawValue>) {
         let of_reason = || given_up_by("native_finish_reason", &json::read::<Value>(reason?.get())?);

@@ -470,8 +470,12 @@ fn a_stream_that_ends_inside_an_event_is_cut() {
         assert_eq!(read(EndpointKind::Chat, &first, &format!("{event}{end}")), ("ab".to_owned(), None), "{end:?}");
     }
     let done = format!("{first}data: [DONE]\n\n");
-    let fine = ["", "d", "data:", "data: [DONE]", "data: [DO", ": pi", "event: x", "data: {nope", "data: {\"a\"\n"];
-    for last in fine {
+    for last in ["d", "dat", "data:", "data: ", "event: x\ndat"] {
+        assert_eq!(read(EndpointKind::Chat, &first, last), cut(), "{last:?}");
+        let finished = chunk("a", ",\"finish_reason\":\"stop\"");
+        assert_eq!(read(EndpointKind::Chat, &finished, last), ("a".to_owned(), None), "the content is whole: {last:?}");
+    }
+    for last in ["", "data: [DONE]", "data: [DO", ": pi", "event: x"] {
         assert_eq!(read(EndpointKind::Chat, &first, last), ("a".to_owned(), None), "{last:?}");
     }
     assert_eq!(read(EndpointKind::Chat, &done, "data: {\"a"), ("a".to_owned(), None));
@@ -479,6 +483,51 @@ fn a_stream_that_ends_inside_an_event_is_cut() {
     let over = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"a\"}\n\n\
                 data: {\"type\":\"response.completed\",\"response\":{}}\n\n";
     assert_eq!(read(EndpointKind::Responses, over, "data: {\"a"), ("a".to_owned(), None));
+}
+
+#[test]
+fn a_last_event_that_cannot_be_read_is_an_error_unless_the_stream_has_ended() {
+    let kind_of = |events: &[&str]| {
+        let mut parser = ResponseParser::new(&chat(), MonoNs(1));
+        for event in events {
+            parser.feed_stream(event.as_bytes(), MonoNs(2));
+        }
+        parser.end_stream(MonoNs(3));
+        parser.finish().error.and_then(|error| error.kind)
+    };
+    let (first, last) = (chunk("a", ""), chunk("b", ",\"finish_reason\":\"stop\""));
+    for broken in ["data: {nope", "data: {\"a\":x", "data: Internal Server Error", "data: a b"] {
+        let event = format!("{broken}\n\n");
+        assert_eq!(kind_of(&[&first, broken]).as_deref(), Some("ClientPayloadError"), "{broken:?}");
+        assert_eq!(kind_of(&[&first, &event]).as_deref(), Some("ClientPayloadError"), "{broken:?}");
+        assert_eq!(kind_of(&[&first, &event, &first]), None, "{broken:?} is not the last");
+        assert_eq!(kind_of(&[&first, &last, &event]), None, "{broken:?} follows the end");
+        assert_eq!(kind_of(&[&first, &event, "data: [DONE]\n\n"]), None, "{broken:?} is before the end");
+    }
+}
+
+#[test]
+fn a_choice_that_stopped_by_an_error_is_an_error() {
+    for kind in [EndpointKind::Chat, EndpointKind::Completions] {
+        let code = |choice: &str| {
+            let mut parser = ResponseParser::new(&api(kind), MonoNs(1));
+            let event = format!("data: {{\"choices\":[{{\"delta\":{{}},\"text\":\"\",{choice}}}]}}\n\n");
+            parser.feed_stream(event.as_bytes(), MonoNs(2));
+            parser.finish().error.map(|error| error.code)
+        };
+        for choice in [
+            r#""stop_reason":"error""#,
+            r#""stop_reason":"error","finish_reason":null"#,
+            r#""finish_reason":"preempted""#,
+        ] {
+            assert_eq!(code(choice), Some(Some(502)), "{kind:?} {choice}");
+        }
+        for choice in
+            [r#""stop_reason":"error","finish_reason":"stop""#, r#""stop_reason":128009"#, r#""stop_reason":"end""#]
+        {
+            assert_eq!(code(choice), None, "{kind:?} {choice}");
+        }
+    }
 }
 
 #[test]
