@@ -222,11 +222,16 @@ pub(crate) const ROWS: &[Row] = &[
     .holds(&[("/measurement/events", 4.0)]),
     stream(
         "streams words that are no JSON",
-        &[&[Request, Stream, Chunk("data: hello\n\n"), Chunk(WORD), Chunk("data: {\"choices\":\n\n"), End]],
+        &[&[Request, Stream, Chunk("data: hello\n\n"), Chunk("data: {\"choices\":\n\n"), Chunk(WORD), End]],
         Answered,
     )
     .holds(&[("/measurement/unreadable_events", 4.0), ("/measurement/events", 2.0)])
     .warns("4 events of streams could not be read"),
+    stream(
+        "ends in words that are no JSON",
+        &[&[Request, Stream, Chunk(WORD), Chunk("data: Internal Server Error\n\n"), End]],
+        Fails("ClientPayloadError"),
+    ),
     stream(
         "breaks off its last event",
         &[&[Request, Stream, Chunk(WORD), Chunk("data: {\"choices\":[{\"del"), End]],
@@ -234,7 +239,7 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     stream(
         "nests lists deep in an event",
-        &[&[Request, Stream, Chunk(WORD), Send(b"2718\r\ndata: "), Repeat(b"[", 10_000), Send(b"\n\n\r\n"), End]],
+        &[&[Request, Stream, Send(b"2718\r\ndata: "), Repeat(b"[", 10_000), Send(b"\n\n\r\n"), Chunk(WORD), End]],
         Answered,
     )
     .holds(&[("/measurement/unreadable_events", 2.0)]),
