@@ -253,10 +253,10 @@ fn delays_of_conversations_are_capped_by_flag_and_by_key() {
 }
 
 #[test]
-fn more_requests_than_prompts_can_be_made_for_reuse_a_set_number_of_prompts() {
-    let many = "--request-count 100000000 --session-turns-mean 100 --isl 100";
-    assert_eq!(line(&format!("{many} --num-dataset-entries 100")).plan().dataset.entries(), Some(100));
-    assert_eq!(line("--request-count 100000000 --isl 10").plan().dataset.entries(), Some(100_000_000));
+fn the_number_of_prompts_limits_very_many_turns() {
+    let resolved = line("--request-count 100000000 --session-turns-mean 100 --isl 100");
+    assert_eq!(resolved.plan().dataset.entries(), Some(400_000));
+    assert!(resolved.notes.iter().any(|note| note.contains("prompts are made")), "{:?}", resolved.notes);
 }
 
 #[test]

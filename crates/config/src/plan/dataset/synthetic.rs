@@ -33,7 +33,7 @@ pub(super) fn synthetic(
     let tokens = pairs.as_ref().map_or_else(|| isl.as_ref().map_or(1.0, likely), PairedLengths::input_mean).max(1.0);
     let tokens = (tokens + f64::from(text.prefixes.tokens())) * f64::from(text.batch_size);
     let size = ConversationSize { tokens, turns: likely(&turns.count) };
-    let entries = prompts_made(tree, dataset.entries, size, problems);
+    let entries = prompts_made(tree, dataset.entries, size, notes, problems);
     let bytes = media.bytes() * turns.count.mean().max(1.0);
     let entries = media::conversations_made(tree, entries, bytes, notes, problems);
     let osl = osl.filter(|osl| osl.mean() >= 1.0);
@@ -90,7 +90,7 @@ pub(super) fn rankings(
     let corpus = text::corpus(&dataset.prompts.clone().unwrap_or_default());
     let plan = RankingsPlan { entries: 0, corpus, passages, passage_tokens, query_tokens };
     let size = ConversationSize { tokens: plan.tokens().max(1.0), turns: 1.0 };
-    let entries = prompts_made(tree, dataset.entries, size, problems);
+    let entries = prompts_made(tree, dataset.entries, size, notes, problems);
     DatasetPlan::Rankings(RankingsPlan { entries, ..plan })
 }
 
@@ -112,22 +112,28 @@ struct ConversationSize {
     turns: f64,
 }
 
-/// How many prompts of this size are made: the number that the user set, or one per request. More than the limit is
-/// refused.
-fn prompts_made(tree: &Tree, asked: Option<i64>, size: ConversationSize, problems: &mut Vec<Problem>) -> u32 {
+/// How many prompts of this size are made. A number that the user set is made or refused. If only requests are counted,
+/// prompts are reused above a limit.
+fn prompts_made(
+    tree: &Tree,
+    asked: Option<i64>,
+    size: ConversationSize,
+    notes: &mut Vec<String>,
+    problems: &mut Vec<Problem>,
+) -> u32 {
     let asked = asked.unwrap_or(SYNTHETIC_ENTRIES).max(1) as f64;
     let tokens = size.tokens * size.turns;
     let at = "benchmark.datasets.0.entries";
     let node = tree.node.find(at);
-    let is_counted = counted_by(tree, REQUEST_COUNT) || counted_by(tree, CONVERSATION_NUM);
-    if asked * tokens > DATASET_TOKENS && is_counted {
-        let what = node.map_or_else(|| at.to_owned(), |node| tree.places.subject(node, at));
-        problems.push(
-            Problem::new(format!("{what} makes as many prompts of {tokens} tokens, which are too many"))
-                .because(format!("all prompts together are at most {DATASET_TOKENS} tokens"))
-                .hint("--num-dataset-entries N for fewer prompts, which are reused, or --benchmark-duration SECONDS")
-                .at(at),
-        );
+    let mut made = asked;
+    if node.is_none() || counted_by(tree, REQUEST_COUNT) || counted_by(tree, CONVERSATION_NUM) {
+        made = asked.min((DATASET_TOKENS / tokens).max(1.0).floor());
+        if made < asked {
+            notes.push(format!(
+                "{made} prompts are made, not {asked}, and used again: all prompts together are at most {DATASET_TOKENS} \
+                 tokens. A server that caches prefixes responds to those it has seen faster"
+            ));
+        }
     } else if asked * tokens > DATASET_TOKENS && asked * size.tokens <= DATASET_TOKENS {
         // One turn per conversation would fit.
         let what = first_set(tree, TURNS);
@@ -146,8 +152,8 @@ fn prompts_made(tree: &Tree, asked: Option<i64>, size: ConversationSize, problem
                 .at(at),
         );
     }
-    // What is not refused fits into 32 bits.
-    asked as u32
+    // Both limits fit into 32 bits.
+    made as u32
 }
 
 /// A length in tokens or turns that most draws do not exceed.
