@@ -68,6 +68,24 @@ fn eight(number: usize) -> String {
     (0..8).map(gpu).collect()
 }
 
+/// Runs a benchmark of a server whose last requests are answered only after a few more samples. So samples lie within
+/// the phase, however slow the machine is.
+fn with_samples_within(server: &Gate, fetches: &AtomicUsize, bench: Bench) -> Run {
+    // The last sample may be late for the same reason.
+    let bench = bench.without("--streaming").env("AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", "60000000000");
+    let running = bench.start();
+    running.wait_for_records(8);
+    some_more(fetches);
+    server.open();
+    succeeded(running.finish_soon())
+}
+
+/// Waits until a page was fetched from its begin to its end.
+fn some_more(fetches: &AtomicUsize) {
+    let before = fetches.load(SeqCst);
+    wait_until("no more fetches", || fetches.load(SeqCst) >= before + 3);
+}
+
 fn succeeded(run: Run) -> Run {
     assert_eq!(run.code(), Some(0), "{}", run.stderr());
     run
@@ -79,10 +97,10 @@ fn samples(run: &Run) -> Vec<Value> {
 
 #[test]
 fn eight_gpus_are_in_every_file_and_their_energy_beside_the_tokens() {
-    let sim = serve(quick());
-    let (url, _) = exporter(eight);
-    let run = sampling(&sim.url()).with(&["--gpu-telemetry", &url, "--warmup-request-count", "8"]).run();
-    let run = succeeded(run);
+    let server = Gate::after(16);
+    let (url, fetches) = exporter(eight);
+    let bench = sampling(&server.url).with(&["--gpu-telemetry", &url, "--warmup-request-count", "8"]);
+    let run = with_samples_within(&server, &fetches, bench);
     let summary = run.summary();
     let telemetry = &summary["telemetry_data"];
     assert_eq!(telemetry["summary"]["endpoints_configured"], json!([url]));
@@ -139,14 +157,15 @@ fn eight_gpus_are_in_every_file_and_their_energy_beside_the_tokens() {
 
 #[test]
 fn two_machines_and_the_parts_of_a_gpu_are_distinguished() {
-    let sim = serve(quick());
-    let (url, _) = exporter(|_| {
+    let server = Gate::after(8);
+    let (url, fetches) = exporter(|_| {
         let power = |labels: &str, watts| sample("DCGM_FI_DEV_POWER_USAGE", 0, labels, watts);
         power("UUID=\"GPU-aaaaaaaa-1\",Hostname=\"one\"", 100.0)
             + &power("UUID=\"GPU-bbbbbbbb-1\",Hostname=\"two\",GPU_I_ID=\"1\"", 200.0)
             + &power("UUID=\"GPU-bbbbbbbb-1\",Hostname=\"two\",GPU_I_ID=\"2\"", 200.0)
     });
-    let summary = succeeded(sampling(&sim.url()).with(&["--gpu-telemetry", &url]).run()).summary();
+    let bench = sampling(&server.url).with(&["--gpu-telemetry", &url]);
+    let summary = with_samples_within(&server, &fetches, bench).summary();
     let endpoints = summary["telemetry_data"]["endpoints"].as_object().unwrap();
     let gpus = endpoints.values().next().unwrap()["gpus"].as_object().unwrap();
     let keys: Vec<&str> = gpus.keys().map(String::as_str).collect();
@@ -332,14 +351,10 @@ fn energy_of_a_part_of_the_phase_is_left_out_with_a_warning() {
         let server = Gate::after(8);
         let bench = sampling(&server.url).without("--streaming").env("AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", "50000000");
         let running = bench.with(&["--gpu-telemetry", &exporter]).start();
-        let some_more_fetches = || {
-            let before = fetches.load(SeqCst);
-            wait_until("no more fetches", || fetches.load(SeqCst) >= before + 3);
-        };
         running.wait_for_records(8);
-        some_more_fetches();
+        some_more(&fetches);
         is_midway.store(true, SeqCst);
-        some_more_fetches();
+        some_more(&fetches);
         server.open();
         let run = succeeded(running.finish_soon());
         let summary = run.summary();
