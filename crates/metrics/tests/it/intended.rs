@@ -76,6 +76,7 @@ fn stat(summary: &Summary, tag: &str, statistic: &str) -> f64 {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn a_stall_of_the_client_is_in_the_intended_latencies_as_the_closed_form_gives_it_and_in_no_other(
         run in stalled(),
