@@ -10,7 +10,6 @@ use aiperf_transport::body::{self, Cursor};
 use aiperf_transport::encoding::{self, Decoded};
 use aiperf_transport::{Watch, charset};
 use aiperf_types::{Exchange, MonoNs, Parsed, Read, Reply, Timeline};
-use std::rc::Rc;
 
 /// Whether requests are jobs that are submitted, polled and fetched.
 pub(crate) fn has_legs(api: &Api) -> bool {
@@ -25,12 +24,15 @@ pub struct Reading<'a> {
     pub limit: usize,
     /// Capture the reply for later turns.
     pub captures: bool,
+    /// Messages learned from earlier responses, if many are parsed one after the other.
+    pub known: Option<&'a KnownMessages>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
     /// An empty response for a request that was sent at this instant.
-    pub(crate) fn parser(&self, sent: MonoNs) -> ResponseParser {
+    pub(crate) fn parser(&self, sent: MonoNs) -> ResponseParser<'a> {
         let parser = ResponseParser::new(self.api, sent);
+        let parser = if let Some(known) = self.known { parser.knowing(known) } else { parser };
         if self.captures { parser.capturing(self.api) } else { parser }
     }
 
@@ -99,32 +101,30 @@ pub(crate) fn last_read(timeline: &Timeline) -> Read {
 /// Parses a response while it arrives.
 pub struct LiveReading<'a> {
     reading: Reading<'a>,
-    /// Messages learned from earlier responses, if many are parsed one after the other.
-    known: Option<Rc<KnownMessages>>,
     /// Called when the first content arrives.
     first_content: Option<Box<dyn FnOnce(MonoNs) + 'a>>,
     /// The start of the leg whose response is parsed.
     leg: MonoNs,
-    state: State,
+    state: State<'a>,
 }
 
-enum State {
+enum State<'a> {
     /// The head has not arrived.
     Begun,
     /// An uncompressed stream.
-    Stream(Box<Stream>),
+    Stream(Box<Stream<'a>>),
     /// Anything else is parsed when it is complete.
     Whole,
 }
 
-struct Stream {
-    parser: ResponseParser,
+struct Stream<'a> {
+    parser: ResponseParser<'a>,
     cursor: Cursor,
     /// No error event has ended the stream.
     is_on: bool,
 }
 
-impl Stream {
+impl Stream<'_> {
     /// Parses the bytes that arrived. Returns when the first content arrived, if they contain any.
     fn take(&mut self, exchange: &Exchange) -> Option<MonoNs> {
         let Self { parser, cursor, is_on } = self;
@@ -141,14 +141,7 @@ impl Stream {
 
 impl<'a> LiveReading<'a> {
     pub fn new(reading: Reading<'a>) -> Self {
-        Self { reading, known: None, first_content: None, leg: MonoNs(0), state: State::Begun }
-    }
-
-    /// Uses messages learned from earlier responses.
-    #[must_use]
-    pub fn knowing(mut self, known: &Rc<KnownMessages>) -> Self {
-        self.known = Some(known.clone());
-        self
+        Self { reading, first_content: None, leg: MonoNs(0), state: State::Begun }
     }
 
     /// Calls `first_content` once, as soon as the first content has arrived.
@@ -204,10 +197,6 @@ impl Watch for LiveReading<'_> {
                 false => State::Whole,
                 true => {
                     let parser = self.reading.parser(sent(timeline));
-                    let parser = match &self.known {
-                        Some(known) => parser.knowing(known.clone()),
-                        None => parser,
-                    };
                     State::Stream(Box::new(Stream { parser, cursor: Cursor::default(), is_on: true }))
                 }
             };
@@ -249,7 +238,7 @@ mod tests {
                 len: raw_len as u32,
                 ..Default::default()
             });
-            let parsed = Reading { api: &api, limit: 1 << 20, captures: false }.read(&exchange);
+            let parsed = Reading { api: &api, limit: 1 << 20, captures: false, known: None }.read(&exchange);
             (parsed.content.len(), parsed.responses, parsed.last_response, parsed.error)
         };
         for declared in ["image/png", "video/mp4", "Audio/wav; rate=8000", "application/octet-stream"] {
@@ -278,7 +267,7 @@ mod tests {
         let mut endpoint = EndpointPlan::new(EndpointKind::Chat, vec![BaseUrl::parse("http://here").unwrap()]);
         endpoint.streaming = true;
         let api = Api::new(&endpoint, "m").unwrap();
-        let mut live = LiveReading::new(Reading { api: &api, limit: 1 << 20, captures: true })
+        let mut live = LiveReading::new(Reading { api: &api, limit: 1 << 20, captures: true, known: None })
             .on_first_content(|at| send.send(at).unwrap());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut exchange = runtime.block_on(async {

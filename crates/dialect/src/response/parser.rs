@@ -13,7 +13,6 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// Capacity for a short response: a list that grows from nothing is moved five times before it has this much.
 const MARKS_AT_FIRST: usize = 32;
@@ -38,7 +37,7 @@ enum LastOfRead {
 }
 
 /// Reads the responses of one exchange, in order.
-pub struct ResponseParser {
+pub struct ResponseParser<'k> {
     reader: Box<dyn Reader>,
     capture: Option<Box<dyn Capture>>,
     /// Texts of choices after the first, and their reasoning.
@@ -60,7 +59,7 @@ pub struct ResponseParser {
     maybe_merged: u32,
     shape: Shape,
     /// Messages known from earlier responses.
-    known: Option<Rc<KnownMessages>>,
+    known: Option<&'k KnownMessages>,
     /// Texts not yet flushed to the capture: their choice, and their start in its output.
     unflushed: Option<(u32, usize)>,
     ending: Ending,
@@ -72,7 +71,7 @@ pub struct ResponseParser {
     has_done: bool,
 }
 
-impl ResponseParser {
+impl<'k> ResponseParser<'k> {
     /// Nothing read yet; `sent` is when the sending of the request began.
     pub fn new(api: &Api, sent: MonoNs) -> Self {
         Self {
@@ -107,7 +106,7 @@ impl ResponseParser {
 
     /// Uses messages known from earlier responses of the same server, and adds to them.
     #[must_use]
-    pub fn knowing(mut self, known: Rc<KnownMessages>) -> Self {
+    pub fn knowing(mut self, known: &'k KnownMessages) -> Self {
         self.known = Some(known).filter(|_| self.reader.is_stateless());
         self
     }
@@ -268,7 +267,12 @@ impl ResponseParser {
             self.take_known(message, text, at);
             return true;
         }
-        match self.known.as_ref().and_then(|known| known.find(message, self.capture.is_some())) {
+        if self.parsed.responses as usize - self.parsed.content.len() >= MOST_SILENT {
+            self.flush_texts();
+            self.parsed.error = Some(too_silent());
+            return false;
+        }
+        match self.known.and_then(|known| known.find(message, self.capture.is_some())) {
             Some(Content::Nothing { finishes }) => {
                 self.is_finished |= finishes;
                 self.count_response(at);
@@ -281,10 +285,6 @@ impl ResponseParser {
                 return true;
             }
             None => self.flush_texts(),
-        }
-        if self.parsed.responses as usize - self.parsed.content.len() >= MOST_SILENT {
-            self.parsed.error = Some(too_silent());
-            return false;
         }
         // And nearly all others are nothing but data.
         let bare = sse::bare_data(message);
@@ -354,10 +354,10 @@ impl ResponseParser {
     fn learn(&mut self, message: &[u8], json: &str, piece: &Piece<'_>) {
         if let Some(text) = place_of_text(message, piece) {
             self.shape = Shape::around(message, text.clone(), piece.choice);
-            if let Some(known) = &self.known {
+            if let Some(known) = self.known {
                 known.learn_text(message, text, piece.choice);
             }
-        } else if let Some(known) = self.known.as_ref().filter(|_| piece.is_silent()) {
+        } else if let Some(known) = self.known.filter(|_| piece.is_silent()) {
             let of_replies = self.capture.as_ref().is_some_and(|capture| capture.ignores(json));
             known.learn_silent(message, of_replies, piece.finishes);
         }

@@ -6,6 +6,7 @@ use crate::reading::Reading;
 use crate::recording::http_trace::http_trace;
 use crate::requests::Requests;
 use crate::requests::prompt_counts::{PromptHistory, RefusedByTemplate};
+use aiperf_dialect::KnownMessages;
 use aiperf_metrics::{CONTEXT_OVERFLOW_PHRASES, invalid_result, reports_context_overflow};
 use aiperf_plan::Plan;
 use aiperf_tokenize::{GivenUp, Tokenizers};
@@ -19,6 +20,20 @@ use std::sync::Arc;
 
 /// The most bytes of a decoded error. No reader needs more, and each copy has as many.
 const MOST_OF_ERROR: usize = 4 << 20;
+
+/// The thread that computes a record.
+#[derive(Clone, Copy)]
+pub(crate) struct OnThread<'a> {
+    pub(crate) number: u16,
+    /// What it learned from earlier responses.
+    pub(crate) known: Option<&'a KnownMessages>,
+}
+
+impl From<u16> for OnThread<'_> {
+    fn from(number: u16) -> Self {
+        Self { number, known: None }
+    }
+}
 
 /// Computes records of exchanges. One per run, shared by the record threads.
 pub struct Reader {
@@ -55,12 +70,12 @@ pub struct Record {
 impl Reader {
     /// Reads one exchange.
     pub fn read(&self, exchange: &Exchange, record_thread: u16) -> Record {
-        self.read_with(exchange, None, record_thread, self.counts())
+        self.read_with(exchange, None, record_thread.into(), self.counts())
     }
 
     /// Reads one exchange. Its prompt may be counted from the count of the prompt before it.
-    pub(crate) fn read_finished(&self, finished: &FinishedExchange, record_thread: u16) -> Record {
-        self.read_with(finished, finished.prompt.as_ref(), record_thread, self.counts())
+    pub(crate) fn read_finished(&self, finished: &FinishedExchange, thread: OnThread<'_>) -> Record {
+        self.read_with(finished, finished.prompt.as_ref(), thread, self.counts())
     }
 
     /// Reads one exchange without counting tokens, which is most of the work. The server's counts are kept.
@@ -69,14 +84,14 @@ impl Reader {
             Counts::Ours => Counts::LeftOut(why),
             counts => counts,
         };
-        self.read_with(exchange, None, record_thread, counts)
+        self.read_with(exchange, None, record_thread.into(), counts)
     }
 
     fn read_with(
         &self,
         exchange: &Exchange,
         prompt: Option<&Arc<PromptHistory>>,
-        record_thread: u16,
+        thread: OnThread<'_>,
         counted: Counts,
     ) -> Record {
         let mut did_not_stream = false;
@@ -87,7 +102,7 @@ impl Reader {
                 did_not_stream = self.plan.endpoint.streaming && !is_stream;
                 let mut parsed = match &exchange.parsed {
                     Some(parsed) => Parsed::clone(parsed),
-                    None => self.reading().read_as(exchange, is_stream),
+                    None => Reading { known: thread.known, ..self.reading() }.read_as(exchange, is_stream),
                 };
                 let error = parsed.error.take();
                 (parsed, error)
@@ -144,7 +159,7 @@ impl Reader {
             request_ack: head.map(|at| anchor.wall(at)),
             request_end,
             worker: exchange.tag.worker,
-            record_thread,
+            record_thread: thread.number,
             phase: self.phases[exchange.tag.phase.0 as usize].clone(),
             was_cancelled,
             cancelled_at: was_cancelled.then_some(request_end),
@@ -193,7 +208,7 @@ impl Reader {
 
     fn reading(&self) -> Reading<'_> {
         let (api, limit) = (self.requests.api(), self.plan.endpoint.http.kept_body_limit);
-        Reading { api, limit, captures: false }
+        Reading { api, limit, captures: false, known: None }
     }
 
     /// Why there is no response to read.

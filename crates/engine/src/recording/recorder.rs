@@ -10,9 +10,10 @@ use crate::recording::live_judge::ReadCounts;
 use crate::recording::looks::Values;
 use crate::recording::quality;
 use crate::recording::raw::raw_exchange;
-use crate::recording::record::{Reader, Record};
+use crate::recording::record::{OnThread, Reader, Record};
 use crate::recording::shelf::Shelf;
 use crate::stop::Stop;
+use aiperf_dialect::KnownMessages;
 use aiperf_metrics::{
     Accumulator, Instruments, Limits, Live, Metrics, Quality, RecordEncoder, RecordHistograms, RecordMetrics,
     RecordView, Watched,
@@ -75,13 +76,13 @@ impl CountingTime {
 }
 
 impl RecordContext {
-    fn read(&self, exchange: &FinishedExchange, record_thread: u16, is_over: &IsOver) -> Record {
+    fn read(&self, exchange: &FinishedExchange, thread: OnThread<'_>, is_over: &IsOver) -> Record {
         let counted = match is_over() {
             true => Err(GivenUp::Stopped),
             // A count that has begun is given up too.
-            false => interruptible(is_over, || self.reader.read_finished(exchange, record_thread)),
+            false => interruptible(is_over, || self.reader.read_finished(exchange, thread)),
         };
-        counted.unwrap_or_else(|why| self.reader.read_uncounted(exchange, record_thread, why))
+        counted.unwrap_or_else(|why| self.reader.read_uncounted(exchange, thread.number, why))
     }
 
     /// The exchange for a raw file, if the plan has one.
@@ -216,6 +217,8 @@ pub(crate) struct Recorder {
     totals: RecordTotals,
     /// Whether counting is over. Each recorder has its own, so that threads do not share a reference count.
     is_over: IsOver,
+    /// Messages learned from the responses read on this thread.
+    known: KnownMessages,
     /// The records of the current batch.
     records: Vec<Record>,
     /// Their metrics. The list keeps its longest length, to reuse its allocations.
@@ -241,7 +244,17 @@ impl Recorder {
         let totals = RecordTotals { phases, quality, lost, histograms };
         let time = context.counting_time.clone();
         let is_over: IsOver = Arc::new(move || time.is_over());
-        Self { context, number, courtesy, encoders, totals, is_over, records: Vec::new(), metrics: Vec::new() }
+        Self {
+            context,
+            number,
+            courtesy,
+            encoders,
+            totals,
+            is_over,
+            known: KnownMessages::default(),
+            records: Vec::new(),
+            metrics: Vec::new(),
+        }
     }
 
     /// [`Self::compute`], which catches panics. A panic costs its batch and no other: nothing is added up meanwhile.
@@ -278,7 +291,8 @@ impl Recorder {
             if batch.is_claimed_by(other) {
                 return None;
             }
-            let mut record = self.context.read(exchange, self.number, &self.is_over);
+            let thread = OnThread { number: self.number, known: Some(&self.known) };
+            let mut record = self.context.read(exchange, thread, &self.is_over);
             // Secrets are hidden here, so that no file, table or log has the server's error text as it arrived.
             let redactor = self.context.redactor(exchange, &record.measured);
             record.measured.error = record.measured.error.map(|error| redactor.error(error));

@@ -17,7 +17,7 @@ pub(crate) struct VideoLegs<'a> {
     redirects: Redirects<'a>,
     /// The submission as it was sent, and the state of its job.
     job: Option<(Leg, VideoJob)>,
-    parser: Option<ResponseParser>,
+    parser: Option<ResponseParser<'a>>,
 }
 
 impl<'a> VideoLegs<'a> {

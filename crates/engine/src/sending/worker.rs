@@ -125,7 +125,7 @@ pub(crate) struct Worker {
     first_in_flight: Notify,
     sessions: RefCell<Sessions>,
     /// Messages learned from responses that were parsed here.
-    known: Rc<KnownMessages>,
+    known: KnownMessages,
     send_event: Box<dyn Fn(Event)>,
 }
 
@@ -181,7 +181,7 @@ impl Worker {
             flying,
             first_in_flight,
             sessions,
-            known: Rc::default(),
+            known: KnownMessages::default(),
             send_event,
         })
     }
@@ -330,7 +330,12 @@ impl Worker {
     /// Sends a request whose response is awaited, and parses it. When this returns, the session has the reply.
     async fn send_and_read(&self, out: OutgoingRequest, cancel: &Cancel, awaited: Awaited) -> Exchange {
         let api = self.requests.api();
-        let reading = Reading { api, limit: api.endpoint.http.kept_body_limit, captures: awaited.reply };
+        let reading = Reading {
+            api,
+            limit: api.endpoint.http.kept_body_limit,
+            captures: awaited.reply,
+            known: Some(&self.known),
+        };
         if awaited.legs {
             let mut legs = VideoLegs::new(reading, self.redirects());
             let mut exchange = self.client.send(out, cancel, &mut legs).await;
@@ -338,7 +343,7 @@ impl Worker {
             return exchange;
         }
         let (session, turn) = (out.tag.session, out.tag.turn);
-        let (mut live, mut redirects) = (LiveReading::new(reading).knowing(&self.known), self.redirects());
+        let (mut live, mut redirects) = (LiveReading::new(reading), self.redirects());
         if awaited.first_content {
             live = live.on_first_content(move |_| (self.send_event)(Event::FirstContent { session, turn }));
         }

@@ -17,7 +17,7 @@ fn api() -> Api {
 }
 
 fn reading(api: &Api, captures: bool) -> Reading<'_> {
-    Reading { api, limit: 1 << 20, captures }
+    Reading { api, limit: 1 << 20, captures, known: None }
 }
 
 fn begun() -> Exchange {

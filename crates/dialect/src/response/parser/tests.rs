@@ -432,9 +432,9 @@ fn a_stream_is_finished_by_what_marks_the_end_of_its_type() {
     ];
     for (kind, events, is_unfinished) in cases {
         // What one response teaches the next does not hide its end.
-        let known = Rc::new(KnownMessages::default());
+        let known = KnownMessages::default();
         for _ in 0..2 {
-            let mut parser = ResponseParser::new(&api(kind), MonoNs(1)).knowing(known.clone());
+            let mut parser = ResponseParser::new(&api(kind), MonoNs(1)).knowing(&known);
             for event in events {
                 parser.feed_stream(format!("data: {event}\n\n").as_bytes(), MonoNs(2));
             }
@@ -656,15 +656,15 @@ proptest! {
         captures in prop::collection::vec(any::<bool>(), 6),
     ) {
         let api = chat();
-        let known = Rc::new(KnownMessages::default());
+        let known = KnownMessages::default();
         for (number, (events, captures)) in responses.iter().zip(captures).enumerate() {
-            let read = |known: Option<&Rc<KnownMessages>>| {
+            let read = |known: Option<&KnownMessages>| {
                 let mut parser = ResponseParser::new(&api, MonoNs(1));
                 if captures {
                     parser = parser.capturing(&api);
                 }
                 if let Some(known) = known {
-                    parser = parser.knowing(known.clone());
+                    parser = parser.knowing(known);
                 }
                 for (kind, text) in events {
                     let delta = match kind {

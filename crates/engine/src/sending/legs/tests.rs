@@ -24,7 +24,8 @@ fn follow(api: Api, port: u16, reuse: Reuse, out: OutgoingRequest, cancel: &Canc
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let client = client(port, reuse, KEPT);
-        let mut legs = VideoLegs::new(Reading { api: &api, limit: KEPT, captures: false }, Redirects::default());
+        let mut legs =
+            VideoLegs::new(Reading { api: &api, limit: KEPT, captures: false, known: None }, Redirects::default());
         let mut exchange = tokio::select! {
             exchange = client.send(out, cancel, &mut legs) => exchange,
             _ = client.timers().keep_time(DeadlineTimer::new().unwrap()) => unreachable!("time goes on for ever"),
@@ -200,7 +201,8 @@ fn a_request_can_be_stopped_in_every_leg_and_between_two() {
         let exchange = runtime.block_on(async {
             let client = client(port, Reuse::Always, KEPT);
             let api = api(0.0, interval, true);
-            let mut legs = VideoLegs::new(Reading { api: &api, limit: KEPT, captures: false }, Redirects::default());
+            let mut legs =
+                VideoLegs::new(Reading { api: &api, limit: KEPT, captures: false, known: None }, Redirects::default());
             let stopping = async {
                 tokio::time::sleep(std::time::Duration::from_millis(30)).await;
                 stop.cancel(CancelReason::Stopped);

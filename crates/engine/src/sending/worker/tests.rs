@@ -425,7 +425,7 @@ fn records_describe_each_turn() {
         let (reader, exchanges) = (desk.reader(), desk.finished());
         let tags: Vec<_> = exchanges.iter().map(|exchange| (exchange.tag.turn, exchange.tag.is_last)).collect();
         assert_eq!(tags, [(0, false), (1, false), (2, true)]);
-        let records: Vec<_> = exchanges.iter().map(|exchange| reader.read_finished(exchange, 0)).collect();
+        let records: Vec<_> = exchanges.iter().map(|exchange| reader.read_finished(exchange, 0.into())).collect();
         let counts = |text: &str| Some(Tokenizer::builtin().count(text) as u64);
         let input: Vec<_> = records.iter().map(|record| record.measured.tokens.input).collect();
         let wanted = ["one", "one a0 two three", "one a0 two three a1 four"].map(counts);
