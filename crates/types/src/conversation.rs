@@ -34,6 +34,9 @@ pub struct Turn {
     /// Absolute schedule time, in milliseconds.
     pub timestamp_ms: Option<f64>,
     pub texts: Vec<Media>,
+    /// Tokens of its only text, if it was made to this length.
+    #[serde(skip)]
+    pub text_tokens: Option<u32>,
     pub images: Vec<Media>,
     pub audios: Vec<Media>,
     pub videos: Vec<Media>,

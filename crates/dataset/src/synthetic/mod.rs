@@ -21,7 +21,7 @@ use crate::length;
 use crate::media::{MediaMaker, TurnNumber};
 use crate::session_id::SessionIds;
 use crate::source::{Making, Source};
-use crate::text::Writer;
+use crate::text::{Writer, Written};
 use crate::turn_shape;
 
 /// The most text to keep in memory. A larger dataset is a function of its seed, and is generated again when needed.
@@ -239,7 +239,9 @@ impl Synthetic {
     }
 
     pub(crate) fn make(&self, index: usize) -> Result<Conversation, DatasetError> {
-        self.make_with(index, |after, tokens, texts| self.writer.write_after(after, tokens, texts))
+        self.make_with(index, |after, tokens, texts| {
+            self.writer.write_after(after, tokens, texts).map(|text| Written { text, is_exact: true })
+        })
     }
 
     /// Like [`Self::make`], but a text that cannot have the exact length gets the nearest one found.
@@ -250,10 +252,10 @@ impl Synthetic {
     fn make_with(
         &self,
         index: usize,
-        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
+        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<Written, DatasetError>,
     ) -> Result<Conversation, DatasetError> {
         let context = self.prefixes.user_context.map(|tokens| write("", tokens, &mut self.contexts.at(index as u64)));
-        let user_context_message = context.transpose()?;
+        let user_context_message = context.transpose()?.map(|written| written.text);
         let turns = self.delays(index).take(self.turn_count(index)).enumerate().map(|(turn, delay_ms)| {
             // There are fewer than 2^32 of either, so no two turns share a stream of draws.
             let at = (turn as u64) << 32 | index as u64;
@@ -291,7 +293,7 @@ impl Synthetic {
         &self,
         at: u64,
         is_first: bool,
-        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
+        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<Written, DatasetError>,
     ) -> Result<Turn, DatasetError> {
         let (mut lengths, mut texts) = (self.input_lengths.at(at), self.texts.at(at));
         let mut paired_output = None;
@@ -309,8 +311,9 @@ impl Synthetic {
                 self.prompts(at, is_first, || input, &mut texts, write)?
             }
             Content::Rankings(RankingsPlan { passages, passage_tokens, query_tokens, .. }) => {
-                let mut text =
-                    |length: &Distribution, texts: &mut _| write("", length::draw(length, &mut lengths), texts);
+                let mut text = |length: &Distribution, texts: &mut _| {
+                    write("", length::draw(length, &mut lengths), texts).map(|written| written.text)
+                };
                 let query = vec![text(query_tokens, &mut texts)?];
                 // The number of passages has its own draws, so that it does not depend on the query.
                 let count = length::draw(passages, &mut self.passage_counts.at(at));
@@ -332,19 +335,24 @@ impl Synthetic {
         is_first: bool,
         mut length: impl FnMut() -> usize,
         texts: &mut ChaCha8Rng,
-        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<String, DatasetError>,
+        mut write: impl FnMut(&str, usize, &mut ChaCha8Rng) -> Result<Written, DatasetError>,
     ) -> Result<Turn, DatasetError> {
         let mut prefixes = self.prefixes.drawn(at);
+        let mut known = None;
         let contents = (0..self.batch_size).map(|_| {
             let prefix = prefixes.next().filter(|prefix| is_first && !prefix.is_empty());
-            match prefix {
-                Some(prefix) => write(prefix, self.prefixes.pool_tokens + length(), texts),
-                None => write("", length().max(1), texts),
-            }
+            let (prefix, tokens) = match prefix {
+                Some(prefix) => (prefix, self.prefixes.pool_tokens + length()),
+                None => ("", length().max(1)),
+            };
+            let Written { text, is_exact } = write(prefix, tokens, texts)?;
+            known = u32::try_from(tokens).ok().filter(|_| is_exact);
+            Ok(text)
         });
         let contents = contents.collect::<Result<_, DatasetError>>()?;
         let text = Media { name: "text".to_owned(), contents, uuids: Vec::new() };
-        Ok(Turn { texts: vec![text], ..Turn::default() })
+        let text_tokens = known.filter(|_| self.batch_size == 1);
+        Ok(Turn { texts: vec![text], text_tokens, ..Turn::default() })
     }
 }
 

@@ -10,4 +10,4 @@ mod prose;
 mod vocabulary;
 mod writer;
 
-pub(crate) use writer::Writer;
+pub(crate) use writer::{Writer, Written};

@@ -12,6 +12,14 @@ use rand::Rng;
 /// Bytes of code per missing token: most tokens have fewer.
 const CODE_BYTES: usize = 4;
 
+/// A text that was asked for by its length.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    /// It has the length that was asked for.
+    pub(crate) is_exact: bool,
+}
+
 /// Writes texts to length. Threads share one writer: its output depends only on the arguments.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -46,8 +54,11 @@ impl Writer {
     }
 
     /// A text that begins with `after` and has `tokens` tokens, or the nearest one found.
-    pub(crate) fn write_nearest_after(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> String {
-        self.try_write(after, tokens, rng).unwrap_or_else(|nearest| nearest)
+    pub(crate) fn write_nearest_after(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Written {
+        match self.try_write(after, tokens, rng) {
+            Ok(text) => Written { text, is_exact: true },
+            Err(text) => Written { text, is_exact: false },
+        }
     }
 
     fn try_write(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Result<String, String> {

@@ -53,7 +53,7 @@ impl Blocks {
             left -= of_block;
         }
         if left > 0 {
-            text.push_str(&self.writer.write_nearest_after("", left as usize, &mut self.by_row.at(row)));
+            text.push_str(&self.writer.write_nearest_after("", left as usize, &mut self.by_row.at(row)).text);
         }
         text
     }
@@ -66,7 +66,7 @@ impl Blocks {
             return;
         }
         let draws = || self.by_id.at(id as u64 ^ mix((id >> 64) as u64));
-        let block = self.writer.write_nearest_after("", full, &mut draws());
+        let block = self.writer.write_nearest_after("", full, &mut draws()).text;
         if wanted == full {
             return text.push_str(&block);
         }
@@ -74,7 +74,8 @@ impl Blocks {
         let beginning = self.tokenizer.decode(&ids[..wanted.min(ids.len())]);
         // A beginning that ends within a word may have another count.
         let is_exact = self.tokenizer.count(&beginning) == wanted;
-        let beginning = if is_exact { beginning } else { self.writer.write_nearest_after("", wanted, &mut draws()) };
+        let beginning =
+            if is_exact { beginning } else { self.writer.write_nearest_after("", wanted, &mut draws()).text };
         text.push_str(&beginning);
     }
 }

@@ -74,6 +74,11 @@ impl Requests {
         if conversation.turns.len() > 1 {
             first.later = Some(LaterTurns::FromResponses(Box::new(session)));
         }
+        // With several models, each may have a tokenizer of its own. A chat template adds text.
+        let made = conversation.turns.first().and_then(|turn| turn.text_tokens);
+        if let Some(tokens) = made.filter(|_| self.models.is_none() && !self.chat_template) {
+            self.first_counts.note_length(index, tokens);
+        }
         Ok(first)
     }
 

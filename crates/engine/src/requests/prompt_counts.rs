@@ -4,7 +4,7 @@ use aiperf_dialect::{Dialect, PromptDelta};
 use aiperf_plan::additions::{MARKER_GAP, PLACEHOLDER};
 use aiperf_tokenize::{TokenizeError, Tokenizer, is_interrupted};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, TryLockError};
 
 /// The prompt of a request: what it adds to the prompt before it. Once counted, it keeps only the count, so a long
 /// conversation is not counted again for every turn.
@@ -75,17 +75,25 @@ impl Drop for PromptHistory {
     }
 }
 
-/// Tokens of the first request of each conversation. It is the same in every session, so it is counted once.
-pub(crate) struct FirstCounts(Vec<AtomicU32>);
+/// Tokens of the first request of each conversation. It is the same in every session, so it is counted once. A text that
+/// was made to a length is not counted at all, if the first count of such a request is this length: then the requests
+/// of the run have no other text.
+pub(crate) struct FirstCounts {
+    cells: Vec<AtomicU32>,
+    /// Whether the lengths of texts are the counts of their requests.
+    lengths_are_counts: OnceLock<bool>,
+}
 
 /// Not counted yet, counted without a value, and refused by the chat template.
 const NOT_COUNTED: u32 = u32::MAX;
 const NO_COUNT: u32 = u32::MAX - 1;
 const REFUSED: u32 = u32::MAX - 2;
+/// The bit of a length that is not known to be the count.
+const LENGTH: u32 = 1 << 31;
 
 /// The chat template refuses the messages of a request. They have no count: a count of their texts would differ from
 /// it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RefusedByTemplate;
 
 /// Tokens of a prompt; `None` if nothing of it can be counted.
@@ -93,23 +101,40 @@ pub(crate) type InputTokens = Result<Option<u64>, RefusedByTemplate>;
 
 impl FirstCounts {
     pub(crate) fn new(conversations: usize) -> Self {
-        Self((0..conversations).map(|_| AtomicU32::new(NOT_COUNTED)).collect())
+        let cells = (0..conversations).map(|_| AtomicU32::new(NOT_COUNTED)).collect();
+        Self { cells, lengths_are_counts: OnceLock::new() }
+    }
+
+    /// Notes the length of the text of a conversation's first turn.
+    pub(crate) fn note_length(&self, conversation: usize, tokens: u32) {
+        let noted = (tokens < LENGTH / 2).then_some(tokens | LENGTH);
+        if let (Some(cell), Some(noted)) = (self.cells.get(conversation), noted) {
+            // A count that is already known stays.
+            let _ = cell.compare_exchange(NOT_COUNTED, noted, Relaxed, Relaxed);
+        }
     }
 
     pub(crate) fn get_or_count(&self, conversation: u32, count: impl FnOnce() -> InputTokens) -> InputTokens {
-        let cell = &self.0[conversation as usize];
-        match cell.load(Relaxed) {
-            NOT_COUNTED => {}
+        let cell = &self.cells[conversation as usize];
+        let length = match cell.load(Relaxed) {
+            NOT_COUNTED => None,
             NO_COUNT => return Ok(None),
             REFUSED => return Err(RefusedByTemplate),
+            noted if noted & LENGTH != 0 => Some(u64::from(noted & !LENGTH)),
             known => return Ok(Some(u64::from(known))),
+        };
+        if length.is_some() && self.lengths_are_counts.get() == Some(&true) {
+            return Ok(length);
         }
         let counted = count();
         if is_interrupted() {
             return Ok(None);
         }
+        if length.is_some() {
+            let _ = self.lengths_are_counts.set(counted == Ok(length));
+        }
         let kept = match counted {
-            Ok(Some(count)) => u32::try_from(count).ok().filter(|count| *count < REFUSED).unwrap_or(NO_COUNT),
+            Ok(Some(count)) => u32::try_from(count).ok().filter(|count| *count < LENGTH).unwrap_or(NO_COUNT),
             Ok(None) => NO_COUNT,
             Err(RefusedByTemplate) => REFUSED,
         };
@@ -266,6 +291,19 @@ mod tests {
         assert_eq!(first.get_or_count(0, || Ok(Some(1))), Err(RefusedByTemplate), "the refusal is kept");
         let refused = check_template(&chat::DIALECT, &body(2), &tokenizer).unwrap_err().to_string();
         assert!(refused.contains("chat_template.jinja: the chat template cannot be applied: line 1: one"), "{refused}");
+    }
+
+    #[test]
+    fn lengths_are_counts_if_the_first_count_is_the_length() {
+        let counted = Ok(Some(7));
+        for (first, second) in [(counted, Ok(Some(9))), (Ok(Some(8)), counted), (Ok(None), counted)] {
+            let counts = FirstCounts::new(2);
+            [(0, 7), (1, 9)].into_iter().for_each(|(conversation, tokens)| counts.note_length(conversation, tokens));
+            assert_eq!(counts.get_or_count(0, || first), first);
+            assert_eq!(counts.get_or_count(1, || counted), second);
+            counts.note_length(0, 5);
+            assert_eq!(counts.get_or_count(0, || counted), first, "a count stays");
+        }
     }
 
     #[test]
