@@ -138,6 +138,11 @@ impl Piece {
         Self(MARKS.len() as u32 + word * FORMS + form as u32)
     }
 
+    /// Whether it is a mark, which follows a word. Marks have the first indexes.
+    pub(crate) fn is_mark(self) -> bool {
+        self.form().is_none()
+    }
+
     fn form(self) -> Option<Form> {
         let word = self.0.checked_sub(MARKS.len() as u32)?;
         Some([Form::Spaced, Form::Sentence, Form::First][(word % FORMS) as usize])

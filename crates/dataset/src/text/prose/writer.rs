@@ -1,11 +1,11 @@
 //! Prose of an exact number of tokens.
 //!
 //! The tokens of each piece of prose are measured once. Pieces are then added until their sum is the wanted length.
-//! Most tokenizers split at spaces, so the sum is the count of the whole text. Every text is checked, and corrected if
-//! its count differs.
+//! Most tokenizers split at spaces, so the sum is the count of the whole text. Where that is not certain, the text is
+//! counted, and corrected if its count differs.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
 use aiperf_tokenize::Tokenizer;
 use rand::{Rng, RngExt};
@@ -26,6 +26,8 @@ pub(crate) struct ProseWriter {
     tokenizer: Tokenizer,
     /// Tokens of each piece, plus one; 0 means not measured yet.
     costs: Box<[AtomicU16]>,
+    /// Of each piece, two bits per mark: whether it was tried after the piece, and whether their tokens add up.
+    with_marks: Box<[AtomicU8]>,
     context_cost: OnceLock<usize>,
     fillers: OnceLock<Vec<Piece>>,
     first_fillers: OnceLock<Vec<Piece>>,
@@ -58,6 +60,7 @@ impl ProseWriter {
         Self {
             tokenizer: tokenizer.clone(),
             costs: (0..Piece::kinds()).map(|_| AtomicU16::new(0)).collect(),
+            with_marks: (0..Piece::kinds()).map(|_| AtomicU8::new(0)).collect(),
             context_cost: OnceLock::new(),
             fillers: OnceLock::new(),
             first_fillers: OnceLock::new(),
@@ -72,10 +75,47 @@ impl ProseWriter {
     /// A text that begins with `after` and has exactly `tokens` tokens. The error is the nearest text found.
     pub(crate) fn try_write(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Result<String, String> {
         let mut draft = self.draft(after, tokens, rng);
+        if self.certain_count(&draft) == Some(tokens) {
+            debug_assert_eq!(self.tokenizer.count(&draft.text), tokens, "{}", draft.text);
+            return Ok(draft.text);
+        }
         if self.tokenizer.count(&draft.text) == tokens || self.correct(&mut draft, tokens, rng) {
             return Ok(draft.text);
         }
         Err(draft.text)
+    }
+
+    /// The tokens of a text, if they are certainly the sum of those of its pieces: no token goes on over a space, and
+    /// each mark adds up with the word before it.
+    fn certain_count(&self, draft: &Draft) -> Option<usize> {
+        if draft.begin > 0 || !self.tokenizer.cuts_before_blanks() {
+            return None;
+        }
+        let (mut count, mut before) = (0, None);
+        for &(piece, _) in &draft.pieces {
+            if piece.is_mark() && !self.adds_up(before?, piece) {
+                return None;
+            }
+            count += self.cost(piece);
+            before = (!piece.is_mark()).then_some(piece);
+        }
+        Some(count)
+    }
+
+    /// Whether a word and the mark after it have as many tokens together as each of them adds to a text.
+    fn adds_up(&self, word: Piece, mark: Piece) -> bool {
+        let cell = &self.with_marks[word.index()];
+        let (tried, result) = (1_u8 << (2 * mark.index()), 2_u8 << (2 * mark.index()));
+        let known = cell.load(Ordering::Relaxed);
+        if known & tried != 0 {
+            return known & result != 0;
+        }
+        let mut text = String::with_capacity(24);
+        word.write(&mut text);
+        mark.write(&mut text);
+        let adds_up = self.tokenizer.count(&text) == self.cost(word) + self.cost(mark);
+        cell.fetch_or(if adds_up { tried | result } else { tried }, Ordering::Relaxed);
+        adds_up
     }
 
     /// Prose whose pieces sum up to the length.
