@@ -10,7 +10,7 @@ const FRESH: usize = 8 << 10;
 const KEEP_LIMIT: usize = 256 << 10;
 /// Bytes of the buffers on the shelf. While record threads have no core, thousands of responses wait, and their buffers
 /// come back at once. With room for 512 of them, fresh buffers took a tenth of the processor time of a saturated run.
-const KEEP_BYTES: usize = 64 << 20;
+const KEEP_BYTES: usize = 32 << 20;
 
 /// The bytes and the reads of one exchange, to be used again.
 pub type ReadBuffers = (Vec<u8>, Vec<Read>);
