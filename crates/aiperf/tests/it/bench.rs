@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -68,25 +68,39 @@ pub(crate) fn response(status: &str, kind: &str, body: &str) -> String {
 /// can act in the middle of a run, however slow the machine is.
 pub(crate) struct Gate {
     pub(crate) url: String,
-    is_open: Arc<AtomicBool>,
+    /// Requests that came.
+    arrived: Arc<AtomicUsize>,
+    /// So many are answered.
+    answered: Arc<AtomicUsize>,
 }
 
 impl Gate {
     pub(crate) fn after(first: usize) -> Self {
-        let is_open = Arc::new(AtomicBool::new(false));
-        let opened = is_open.clone();
+        let (arrived, answered) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(first)));
+        let (counted, limit) = (arrived.clone(), answered.clone());
         let url = answering(move |number, _, _| {
-            while number >= first && !opened.load(Relaxed) {
+            counted.fetch_add(1, Relaxed);
+            while number >= limit.load(Relaxed) {
                 std::thread::sleep(Duration::from_millis(5));
             }
             let body = r#"{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"a b"},"finish_reason":"stop"}]}"#;
             response("200 OK", "application/json", body)
         });
-        Self { url, is_open }
+        Self { url, arrived, answered }
     }
 
     pub(crate) fn open(&self) {
-        self.is_open.store(true, Relaxed);
+        self.open_for(usize::MAX);
+    }
+
+    /// Answers this many requests, those before included.
+    pub(crate) fn open_for(&self, requests: usize) {
+        self.answered.store(requests, Relaxed);
+    }
+
+    /// Waits until a request waits for the gate to open.
+    pub(crate) fn wait_until_it_holds(&self) {
+        wait_until("no request waits", || self.arrived.load(Relaxed) > self.answered.load(Relaxed));
     }
 }
 

@@ -68,15 +68,18 @@ fn eight(number: usize) -> String {
     (0..8).map(gpu).collect()
 }
 
-/// Runs a benchmark of a server whose last requests are answered only after a few more samples. So samples lie within
-/// the phase, however slow the machine is.
-fn with_samples_within(server: &Gate, fetches: &AtomicUsize, bench: Bench) -> Run {
+/// Runs a benchmark of a server that stops at these requests until there are a few more samples. So samples lie within
+/// the phases of these requests, however slow the machine is.
+fn with_samples_at(requests: &[usize], fetches: &AtomicUsize, bench: impl FnOnce(&str) -> Bench) -> Run {
+    let server = Gate::after(requests[0]);
     // The last sample may be late for the same reason.
-    let bench = bench.without("--streaming").env("AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", "60000000000");
+    let bench = bench(&server.url).without("--streaming").env("AIPERF_GPU_FINAL_SCRAPE_GRACE_NS", "60000000000");
     let running = bench.start();
-    running.wait_for_records(8);
-    some_more(fetches);
-    server.open();
+    for next in requests[1..].iter().copied().chain([usize::MAX]) {
+        server.wait_until_it_holds();
+        some_more(fetches);
+        server.open_for(next);
+    }
     succeeded(running.finish_soon())
 }
 
@@ -97,10 +100,10 @@ fn samples(run: &Run) -> Vec<Value> {
 
 #[test]
 fn eight_gpus_are_in_every_file_and_their_energy_beside_the_tokens() {
-    let server = Gate::after(16);
     let (url, fetches) = exporter(eight);
-    let bench = sampling(&server.url).with(&["--gpu-telemetry", &url, "--warmup-request-count", "8"]);
-    let run = with_samples_within(&server, &fetches, bench);
+    let run = with_samples_at(&[4, 16], &fetches, |server| {
+        sampling(server).with(&["--gpu-telemetry", &url, "--warmup-request-count", "8"])
+    });
     let summary = run.summary();
     let telemetry = &summary["telemetry_data"];
     assert_eq!(telemetry["summary"]["endpoints_configured"], json!([url]));
@@ -157,15 +160,14 @@ fn eight_gpus_are_in_every_file_and_their_energy_beside_the_tokens() {
 
 #[test]
 fn two_machines_and_the_parts_of_a_gpu_are_distinguished() {
-    let server = Gate::after(8);
     let (url, fetches) = exporter(|_| {
         let power = |labels: &str, watts| sample("DCGM_FI_DEV_POWER_USAGE", 0, labels, watts);
         power("UUID=\"GPU-aaaaaaaa-1\",Hostname=\"one\"", 100.0)
             + &power("UUID=\"GPU-bbbbbbbb-1\",Hostname=\"two\",GPU_I_ID=\"1\"", 200.0)
             + &power("UUID=\"GPU-bbbbbbbb-1\",Hostname=\"two\",GPU_I_ID=\"2\"", 200.0)
     });
-    let bench = sampling(&server.url).with(&["--gpu-telemetry", &url]);
-    let summary = with_samples_within(&server, &fetches, bench).summary();
+    let run = with_samples_at(&[8], &fetches, |server| sampling(server).with(&["--gpu-telemetry", &url]));
+    let summary = run.summary();
     let endpoints = summary["telemetry_data"]["endpoints"].as_object().unwrap();
     let gpus = endpoints.values().next().unwrap()["gpus"].as_object().unwrap();
     let keys: Vec<&str> = gpus.keys().map(String::as_str).collect();
