@@ -12,6 +12,9 @@ const KEEP_LIMIT: usize = 256 << 10;
 /// come back at once. With room for 512 of them, fresh buffers took a tenth of the processor time of a saturated run.
 const KEEP_BYTES: usize = 32 << 20;
 
+/// Buffers to take from the shelf at a time: those that came back last, which are still in the caches.
+const AT_ONCE: usize = 64;
+
 /// The bytes and the reads of one exchange, to be used again.
 pub type ReadBuffers = (Vec<u8>, Vec<Read>);
 
@@ -60,8 +63,9 @@ impl Buffers {
         if self.local.is_empty() {
             // A record thread may hold the shelf and have no core: a fresh buffer is cheaper than waiting for it.
             if let Ok(mut shelf) = self.shared.0.try_lock() {
-                std::mem::swap(&mut shelf.buffers, &mut self.local);
-                shelf.bytes = 0;
+                let from = shelf.buffers.len().saturating_sub(AT_ONCE);
+                self.local.extend(shelf.buffers.drain(from..));
+                shelf.bytes -= self.local.iter().map(size).sum::<usize>();
             }
         }
         match self.local.pop() {
