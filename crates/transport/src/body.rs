@@ -83,9 +83,7 @@ pub fn header<'a>(exchange: &'a Exchange, name: &str) -> Option<Cow<'a, str>> {
 
 /// Every header field of that name, in order.
 pub fn headers<'a>(exchange: &'a Exchange, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
-    let first = name.as_bytes().first().map(u8::to_ascii_lowercase);
-    let may_be_it = move |line: &&[u8]| line.first().map(u8::to_ascii_lowercase) == first;
-    head_lines(exchange).skip(1).filter(may_be_it).filter_map(move |line| {
+    head_lines(exchange).skip(1).filter_map(move |line| {
         let (field, value) = line.split_at(memchr::memchr(b':', line)?);
         let is_it = field.trim_ascii().eq_ignore_ascii_case(name.as_bytes());
         is_it.then(|| String::from_utf8_lossy(value[1..].trim_ascii()))
@@ -133,16 +131,7 @@ pub fn reason(exchange: &Exchange) -> Cow<'_, str> {
 
 fn head_lines(exchange: &Exchange) -> impl Iterator<Item = &[u8]> {
     let head = exchange.raw.get(exchange.head_at..exchange.body_at).unwrap_or_default();
-    let mut rest = Some(head);
-    std::iter::from_fn(move || {
-        let lines = rest?;
-        let (line, after) = match memchr::memchr(b'\n', lines) {
-            Some(end) => (&lines[..end], Some(&lines[end + 1..])),
-            None => (lines, None),
-        };
-        rest = after;
-        Some(line.trim_ascii())
-    })
+    head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii)
 }
 
 #[cfg(test)]

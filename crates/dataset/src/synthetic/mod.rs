@@ -239,9 +239,7 @@ impl Synthetic {
     }
 
     pub(crate) fn make(&self, index: usize) -> Result<Conversation, DatasetError> {
-        self.make_with(index, |after, tokens, texts| {
-            self.writer.write_after(after, tokens, texts).map(|text| Written { text, is_exact: true })
-        })
+        self.make_with(index, |after, tokens, texts| self.writer.write_after(after, tokens, texts))
     }
 
     /// Like [`Self::make`], but a text that cannot have the exact length gets the nearest one found.

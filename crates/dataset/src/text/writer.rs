@@ -40,8 +40,9 @@ impl Writer {
     }
 
     /// A text that begins with `after` and has exactly `tokens` tokens, those of `after` included.
-    pub(crate) fn write_after(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Result<String, DatasetError> {
-        self.try_write(after, tokens, rng).map_err(|_| self.out_of_reach(tokens))
+    pub(crate) fn write_after(&self, after: &str, tokens: usize, rng: &mut impl Rng) -> Result<Written, DatasetError> {
+        let written = self.write_nearest_after(after, tokens, rng);
+        if written.is_exact { Ok(written) } else { Err(self.out_of_reach(tokens)) }
     }
 
     /// A text of exactly `tokens` tokens that other texts begin with.

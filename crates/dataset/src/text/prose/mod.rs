@@ -110,6 +110,8 @@ enum Form {
 
 const FORMS: u32 = 3;
 const MARKS: [&str; 4] = [".", ",", "?", "!"];
+/// The writer has two bits for each of them in a byte.
+const _: () = assert!(MARKS.len() <= 4);
 
 /// A word or a mark as it occurs in a text: the unit of prose, for which tokens are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
