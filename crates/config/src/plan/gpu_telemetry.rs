@@ -5,10 +5,10 @@ use crate::choice::Choice;
 use crate::context::Context;
 use crate::error::Problem;
 use crate::resolve::Tree;
-use crate::sections::observe::{GpuMode, GpuTelemetry};
+use crate::sections::observe::{GpuCollector, GpuMode, GpuTelemetry};
 use crate::tree::Origin;
 use crate::{os_text, small_file};
-use aiperf_plan::{DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, LocalSource, MetricsUrl, UiKind};
+use aiperf_plan::{DcgmExporter, GpuMetricsFile, GpuSource, GpuTelemetryPlan, MetricsUrl, UiKind};
 use aiperf_types::Nanos;
 
 const SECTION: &str = "benchmark.gpu_telemetry";
@@ -28,8 +28,10 @@ pub(super) fn plan(
         notes.extend(idle_variables(tree, VARIABLES, "GPU telemetry is off"));
         return None;
     }
-    let local = LocalSource::ALL.into_iter().find(|source| source.keyword() == section.collector().name());
-    let source = local.map_or_else(|| GpuSource::Exporters(exporters(tree, &section, problems)), GpuSource::Local);
+    let source = match section.collector() {
+        GpuCollector::Dcgm => GpuSource::Exporters(exporters(tree, &section, problems)),
+        GpuCollector::Local(source) => GpuSource::Local(source),
+    };
     if let (GpuSource::Local(_), Some(name)) = (&source, &section.metrics_file) {
         let (file, collector) = (asked(tree, "metrics_file", name), section.collector().name());
         problems.push(

@@ -1,16 +1,41 @@
 //! What is observed besides the requests, and where results are sent.
 
-use crate::choice::choices;
+use crate::choice::{Choice, choices};
 use crate::range::{at_least, more_than};
 use crate::setting::{List, section};
+use aiperf_plan::LocalSource;
+
+/// What reads the GPUs: DCGM exporters, or one of the sources of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GpuCollector {
+    Dcgm,
+    Local(LocalSource),
+}
+
+const COLLECTORS: usize = 1 + LocalSource::ALL.len();
+
+impl Choice for GpuCollector {
+    const ALL: &'static [Self] = &{
+        let mut all = [Self::Dcgm; COLLECTORS];
+        let mut local = 0;
+        while local < LocalSource::ALL.len() {
+            all[1 + local] = Self::Local(LocalSource::ALL[local]);
+            local += 1;
+        }
+        all
+    };
+    const NAMES: &'static [&'static str] = &{
+        let mut names = ["dcgm"; COLLECTORS];
+        let mut local = 0;
+        while local < LocalSource::ALL.len() {
+            names[1 + local] = LocalSource::ALL[local].keyword();
+            local += 1;
+        }
+        names
+    };
+}
 
 choices! {
-    /// What reads the GPUs.
-    GpuCollector {
-        Dcgm = "dcgm",
-        Pynvml = "pynvml",
-        Amdsmi = "amdsmi",
-    }
     /// How GPU telemetry is shown.
     GpuMode {
         Summary = "summary",
