@@ -25,18 +25,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STEAL_LIMIT = 0.005
 
 
-def aiperf_binary(given):
-    """The binary to measure: the one given, or the `dist` build, which is made if it is missing."""
+def aiperf_binary(given, profile="dist"):
+    """The binary to measure: the one given, or the build of this profile, which is made if it is missing."""
     if given:
         path = pathlib.Path(given)
         if not os.access(path, os.X_OK):
             raise SystemExit(f"error: {path} is not an executable file\n  try: --aiperf PATH, or leave it out")
         return str(path.resolve())
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    binary = target / "dist" / "aiperf"
+    binary = target / profile / "aiperf"
     if not binary.exists():
-        print("building the binary that is shipped", flush=True)
-        subprocess.run(["cargo", "build", "--profile", "dist"], cwd=ROOT, check=True)
+        print(f"building with the profile {profile}", flush=True)
+        subprocess.run(["cargo", "build", "--profile", profile], cwd=ROOT, check=True)
     return str(binary)
 
 
@@ -58,6 +58,14 @@ def two_cores():
 def pinned(cores):
     """Further arguments of `Popen` for a process that may use these cores only; none without cores."""
     return {"preexec_fn": lambda: os.sched_setaffinity(0, cores)} if cores else {}
+
+
+def apart(threads):
+    """The first cores that this process may use, one for each thread of the server, and the others."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) <= threads:
+        raise SystemExit(f"error: --pin needs more than {threads} cores, and there are {len(cores)}")
+    return set(cores[:threads]), set(cores[threads:])
 
 
 class Busy:
