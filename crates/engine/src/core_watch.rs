@@ -5,6 +5,8 @@
 //! priority. So each thread that measures gets real-time priority where the system allows it. It must not take the core
 //! from the server that it measures: a thread that uses more than a third of a core for a second loses it for the rest
 //! of the run.
+//!
+//! The same figures show when the threads cannot carry the load, so that more of them are started (`crew`).
 
 use crate::kernel_counters::CoreTime;
 use aiperf_plan::WorkerPriority;
@@ -22,7 +24,7 @@ use std::time::Duration;
 
 /// Between two looks at the threads.
 const TICK: Duration = Duration::from_millis(100);
-/// The window of the budget. A real-time thread may use one part in so many of a core in it.
+/// The window of the use of a core. A real-time thread may use one part in so many of a core in it.
 const WINDOW: Nanos = Nanos::from_millis(1000);
 const SHARE: u64 = 3;
 
@@ -42,7 +44,7 @@ pub(crate) struct CoreWatch {
 struct Watched {
     thread: Pid,
     is_realtime: bool,
-    budget: Budget,
+    recent: Recent,
     since: MonoNs,
     /// How long it had waited for a core before.
     waited_before: Nanos,
@@ -75,26 +77,42 @@ pub(crate) struct Found {
 
 /// The use of a core within the last second.
 #[derive(Debug, Default)]
-struct Budget(VecDeque<(MonoNs, Nanos)>);
+struct Recent(VecDeque<(MonoNs, Nanos)>);
 
-impl Budget {
-    /// Notes how much of a core was used so far. Returns whether the budget is exceeded.
-    fn note(&mut self, now: MonoNs, used: Nanos) -> bool {
+impl Recent {
+    /// Notes how much of a core was used so far.
+    fn note(&mut self, now: MonoNs, used: Nanos) {
         // The oldest entry is a window old or older, so that a whole window is covered.
         while self.0.get(1).is_some_and(|(at, _)| now.since(*at) >= WINDOW) {
             self.0.pop_front();
         }
         self.0.push_back((now, used));
-        let (since, first) = *self.0.front().unwrap_or(&(now, used));
-        // The window is a tick longer than a second at most, and so is its budget.
-        used.0.saturating_sub(first.0) > now.since(since).max(WINDOW).0 / SHARE
+    }
+
+    /// How long the window is, and how much of a core was used in it. The window is a tick longer than a second at most.
+    fn used(&self) -> (Nanos, Nanos) {
+        let ends = self.0.front().zip(self.0.back());
+        ends.map_or((WINDOW, Nanos::ZERO), |((since, first), (now, used))| {
+            (now.since(*since).max(WINDOW), Nanos(used.0.saturating_sub(first.0)))
+        })
+    }
+
+    fn is_over_budget(&self) -> bool {
+        let (window, used) = self.used();
+        used.0 > window.0 / SHARE
+    }
+
+    fn share(&self) -> f64 {
+        let (window, used) = self.used();
+        used.0 as f64 / window.0 as f64
     }
 }
 
 impl Watched {
     fn look(&mut self, now: MonoNs, time: CoreTime) {
         self.found.waited = Nanos(time.waited.0.saturating_sub(self.waited_before.0));
-        if self.is_realtime && self.budget.note(now, time.used) && self.make_normal() {
+        self.recent.note(now, time.used);
+        if self.is_realtime && self.recent.is_over_budget() && self.make_normal() {
             self.found.demoted_after = Some(now.since(self.since));
         }
     }
@@ -151,9 +169,9 @@ impl CoreWatch {
             let _ = ask_for_short_slices(thread);
         }
         let found = Found { was_realtime: is_realtime, ..Found::default() };
-        let (budget, since, waited_before) = (Budget::default(), mono_now(), time.unwrap_or_default().waited);
+        let (recent, since, waited_before) = (Recent::default(), mono_now(), time.unwrap_or_default().waited);
         let mut watched = lock(&self.watched);
-        watched.push(Watched { thread, is_realtime, budget, since, waited_before, found });
+        watched.push(Watched { thread, is_realtime, recent, since, waited_before, found });
         Entered { watch: self.clone(), number: watched.len() - 1 }
     }
 
@@ -229,6 +247,18 @@ impl Entered {
         self.watch.look();
         lock(&self.watch.watched)[self.number].found
     }
+
+    /// The share of a core that this thread used within the last second.
+    pub(crate) fn share(&self) -> f64 {
+        lock(&self.watch.watched)[self.number].recent.share()
+    }
+
+    /// The largest share of the other threads.
+    pub(crate) fn largest_of_others(&self) -> f64 {
+        let watched = lock(&self.watch.watched);
+        let others = watched.iter().enumerate().filter(|(number, _)| *number != self.number);
+        others.map(|(_, watched)| watched.recent.share()).fold(0.0, f64::max)
+    }
 }
 
 impl Drop for Entered {
@@ -243,10 +273,13 @@ mod tests {
 
     /// When a thread that uses this share of a core is found to exceed its budget, in seconds.
     fn exceeded_at(share: f64) -> Option<f64> {
-        let mut budget = Budget::default();
+        let mut recent = Recent::default();
         let times = (0..600).map(|tick| Nanos::from_millis(tick * 100));
         let used = |time: Nanos| Nanos((time.0 as f64 * share) as u64);
-        let exceeds = |time: &Nanos| budget.note(MonoNs(1).plus(*time), used(*time));
+        let exceeds = |time: &Nanos| {
+            recent.note(MonoNs(1).plus(*time), used(*time));
+            recent.is_over_budget()
+        };
         times.into_iter().find(exceeds).map(Nanos::as_secs_f64)
     }
 
@@ -258,9 +291,23 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_is_busy_only_after_a_second() {
+        let mut recent = Recent::default();
+        let mut share = |ms: u64| {
+            recent.note(MonoNs(ms * 1_000_000), Nanos::from_millis(ms * 9 / 10));
+            recent.share()
+        };
+        assert_eq!((share(0), share(500)), (0.0, 0.45));
+        assert_eq!((share(1000), share(1100)), (0.9, 0.9));
+    }
+
+    #[test]
     fn a_burst_counts_for_a_second() {
-        let mut budget = Budget::default();
-        let mut note = |ms: u64, used_ms: u64| budget.note(MonoNs(ms * 1_000_000), Nanos::from_millis(used_ms));
+        let mut recent = Recent::default();
+        let mut note = |ms: u64, used_ms: u64| {
+            recent.note(MonoNs(ms * 1_000_000), Nanos::from_millis(used_ms));
+            recent.is_over_budget()
+        };
         assert!(!note(100, 0) && !note(400, 300) && !note(1100, 300));
         assert!(!note(1500, 600), "the first burst is over a second old");
         assert!(!note(1600, 660), "360 ms within 1.1 s");

@@ -23,6 +23,7 @@ use crate::recording::sinks::{OrderedSinks, RecordSink, SinkFailure, SinkWriter}
 use crate::requests::Requests;
 use crate::requests::body_threads::BodyThreads;
 use crate::sending::conductor::{PhaseRun, Sources};
+use crate::sending::crew::Growth;
 use crate::sending::hooks::{self, HookThread, PhaseHooks};
 use crate::sending::load::{Driven, Load, Shared, WorkerSetup};
 use crate::sending::unsent::Unsent;
@@ -162,12 +163,12 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
     let places = can_run_out.then(places);
     let budget = Arc::new(ResponseBudget::new(plan.endpoint.http.kept_bodies_limit));
     let shared = Shared { connect: from_plan::connect_settings(&plan)?, places, budget };
-    let counters = AllCounters::of(sizing.workers);
+    let counters = AllCounters::of(sizing.workers, sizing.more_workers);
     let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
-    let workers: Vec<WorkerSetup> = (0..sizing.workers).map(setup).collect();
+    let all_workers = sizing.workers + sizing.more_workers;
+    let workers: Vec<WorkerSetup> = (0..all_workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
-    let (queue, queued) =
-        Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len(), sizing.workers);
+    let (queue, queued) = Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len(), all_workers);
     let queue = Arc::new(queue);
     let watch = CoreWatch::new(plan.runtime.worker_priority);
     let context = Arc::new(RecordContext {
@@ -190,7 +191,7 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
     let mut record_threads = Vec::new();
     let mut mailboxes = Mailboxes::default();
     for number in 0..sizing.record_threads {
-        let (recorder, mailbox) = (recorder(number, Courtesy::GivesWay), mailboxes.add());
+        let (recorder, mailbox) = (recorder(number, Courtesy::GIVES_WAY), mailboxes.add());
         let work = move || record_thread::run(recorder, &mailbox);
         record_threads.push(spawn(format!("aiperf-record-{number}"), work)?);
     }
@@ -241,12 +242,13 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
         counters,
         stop: stop.clone(),
         events,
+        growth: Growth::default(),
         pace,
     };
     let bodies = BodyThreads::start(&load.requests, Machine::here().cores)?;
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
     let sources = Sources { hooks: calls, recorded };
-    let driven = catch_unwind(AssertUnwindSafe(|| load.drive(workers, sources)));
+    let driven = catch_unwind(AssertUnwindSafe(|| load.drive(workers, sizing.workers, sources)));
     let driven = driven.unwrap_or(Err(EngineError::Panicked("conductor")));
     drop(bodies);
     // Whatever happened, the measured results are written.
@@ -349,9 +351,12 @@ fn cut_off(plan: &Plan, runs: &[Option<PhaseRun>]) -> Vec<String> {
 
 /// The sizing, for the debug log.
 fn describe(sizing: Sizing, stamped: bool) -> String {
-    let Sizing { workers, record_threads, connections } = sizing;
+    let Sizing { workers, more_workers, record_threads, connections } = sizing;
     let stamps = if stamped { "kernel receive stamps" } else { "instants of reads" };
-    format!("Workers: {workers} | record threads: {record_threads} | connections: at most {connections} | {stamps}")
+    let more = if more_workers > 0 { format!(", {more_workers} more if needed") } else { String::new() };
+    format!(
+        "Workers: {workers}{more} | record threads: {record_threads} | connections: at most {connections} | {stamps}"
+    )
 }
 
 /// With more sets of attributes than this, histograms do not distinguish record threads: each set has about thirty

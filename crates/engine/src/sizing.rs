@@ -85,7 +85,11 @@ fn carriers(phase: &PhasePlan) -> u64 {
 /// The threads and connections of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizing {
+    /// Workers at the start of the run.
     pub(crate) workers: usize,
+    /// Workers that may be added while the run is on. The only worker of a run is replaced by them: the schedule keeps
+    /// its thread.
+    pub(crate) more_workers: usize,
     pub(crate) record_threads: usize,
     /// Connections that may be open at once, over all workers.
     pub(crate) connections: u64,
@@ -102,11 +106,10 @@ pub(crate) struct TooFewDescriptors {
 }
 
 impl Sizing {
-    /// As many workers as handle the load well, at most half of the cores, at least one; the number in the plan takes
-    /// precedence. If nothing bounds the requests in flight, the run gets as many connections as possible. A request
-    /// that finds none waits, and the wait is counted. Record threads have the lowest priority, so there may be as many
-    /// as the cores that workers leave: with one per worker, 16 cores held dispatch back for 6 of 10 seconds at
-    /// saturation.
+    /// As many workers as handle the load well, at most half of the cores, at least one. Others follow if the load is
+    /// larger than expected. The number in the plan takes precedence, and then no others follow. If nothing bounds the requests in flight, the run gets as many connections as possible. A request
+    /// that finds none waits, and the wait is counted. Record threads have the lowest priority and use what is left of
+    /// each core: with one per worker, 16 cores held dispatch back for 6 of 10 seconds at saturation.
     pub(crate) fn of(demand: Demand, machine: Machine) -> Result<Self, TooFewDescriptors> {
         let Machine { cores, descriptors } = machine;
         let peak = demand.peak_in_flight;
@@ -125,9 +128,22 @@ impl Sizing {
             let needed = certain.saturating_add(others);
             return Err(TooFewDescriptors { needed, allowed: descriptors, concurrency: allowed });
         }
-        let workers = workers as usize;
-        let record_threads = cores.saturating_sub(workers).max(1);
-        Ok(Self { workers, record_threads, connections: wanted.min(allowed) })
+        let most = match demand.workers {
+            Some(_) => workers,
+            None => most_workers.min(peak.unwrap_or(u64::MAX)),
+        };
+        let more = match workers {
+            // A single worker more would only replace the first.
+            1 if most < 2 => 0,
+            1 => most,
+            workers => most - workers,
+        };
+        let left = (allowed - certain) / DESCRIPTORS_A_WORKER;
+        let more = if more > left { 0 } else { more };
+        let connections = wanted.min(allowed - more * DESCRIPTORS_A_WORKER);
+        let (workers, more_workers) = (workers as usize, more as usize);
+        let record_threads = cores.saturating_sub(1).max(1);
+        Ok(Self { workers, more_workers, record_threads, connections })
     }
 }
 
@@ -173,8 +189,19 @@ mod tests {
         };
         assert_eq!(threads(1000, SMALL), (1, 1));
         assert_eq!(threads(64, LARGE), (1, 15));
-        assert_eq!(threads(1024, LARGE), (2, 14));
-        assert_eq!(threads(100_000, LARGE), (8, 8));
+        assert_eq!(threads(1024, LARGE), (2, 15));
+        assert_eq!(threads(100_000, LARGE), (8, 15));
+    }
+
+    #[test]
+    fn more_workers_may_follow_up_to_half_of_the_cores_and_one_per_request_in_flight() {
+        let workers = |streams| sized(streams, LARGE).map(|sizing| (sizing.workers, sizing.more_workers)).unwrap();
+        assert_eq!([1, 2, 64, 1024, 100_000].map(workers), [(1, 0), (1, 2), (1, 8), (2, 6), (8, 0)]);
+        assert_eq!(sized(64, SMALL).unwrap().more_workers, 0, "two cores have one worker");
+        let set = Demand { workers: Some(2), ..closed(64) };
+        assert_eq!(Sizing::of(set, LARGE).unwrap().more_workers, 0, "the user has set their number");
+        let few = Machine { cores: 16, descriptors: 64 + 4 + 64 + 31 };
+        assert_eq!(sized(64, few).unwrap().more_workers, 0, "each needs descriptors");
     }
 
     #[test]
@@ -188,9 +215,9 @@ mod tests {
     fn a_load_without_a_limit_gets_as_many_connections_as_possible() {
         let open = demand(vec![phase(at_rate(10.0), None, LONG)]);
         let sizing = Sizing::of(open, LARGE).unwrap();
-        assert_eq!(sizing, Sizing { workers: 1, record_threads: 15, connections: 999_932 });
+        assert_eq!(sizing, Sizing { workers: 1, more_workers: 8, record_threads: 15, connections: 999_900 });
         let few = Machine { cores: 16, descriptors: 1024 };
-        assert_eq!(Sizing::of(open, few).unwrap().connections, 956);
+        assert_eq!(Sizing::of(open, few).unwrap().connections, 924);
     }
 
     #[test]
@@ -213,7 +240,10 @@ mod tests {
     fn a_count_of_requests_at_a_rate_needs_no_connection_for_each() {
         let few = Machine { cores: 2, descriptors: 1024 };
         let open = demand(vec![phase(at_rate(10.0), None, StopWhen::Requests(1_000_000))]);
-        assert_eq!(Sizing::of(open, few), Ok(Sizing { workers: 1, record_threads: 1, connections: 956 }));
+        assert_eq!(
+            Sizing::of(open, few),
+            Ok(Sizing { workers: 1, more_workers: 0, record_threads: 1, connections: 956 })
+        );
         let bounded = demand(vec![phase(at_rate(10.0), None, StopWhen::Requests(20))]);
         assert_eq!(Sizing::of(bounded, few).unwrap().connections, 20);
     }

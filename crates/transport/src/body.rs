@@ -130,8 +130,13 @@ pub fn reason(exchange: &Exchange) -> Cow<'_, str> {
 }
 
 fn head_lines(exchange: &Exchange) -> impl Iterator<Item = &[u8]> {
-    let head = exchange.raw.get(exchange.head_at..exchange.body_at).unwrap_or_default();
-    head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii)
+    let mut rest = exchange.raw.get(exchange.head_at..exchange.body_at);
+    std::iter::from_fn(move || {
+        let lines = rest.take()?;
+        let end = memchr::memchr(b'\n', lines);
+        rest = end.map(|end| &lines[end + 1..]);
+        Some(lines[..end.unwrap_or(lines.len())].trim_ascii())
+    })
 }
 
 #[cfg(test)]

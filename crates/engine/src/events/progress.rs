@@ -170,7 +170,7 @@ mod tests {
         let mut events = Events::new(WallAnchor::default());
         let heard = events.subscribe(interest);
         let queue = Arc::new(Queue::new(1, 3, 1).0);
-        let reports = PhaseReports::new(&phases::of(&plan), &queue, &AllCounters::of(2), &events);
+        let reports = PhaseReports::new(&phases::of(&plan), &queue, &AllCounters::of(2, 0), &events);
         (ProgressReports::new(line_every, reports), heard)
     }
 

@@ -69,15 +69,23 @@ fn add(counter: &AtomicU64, more: u64) {
 
 /// The counters of all workers, by their numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct AllCounters(Arc<[WorkerCounters]>);
+pub(crate) struct AllCounters {
+    counters: Arc<[WorkerCounters]>,
+    /// The others appear when they begin.
+    at_first: usize,
+}
 
 impl AllCounters {
-    pub(crate) fn of(workers: usize) -> Self {
-        Self((0..workers).map(|_| WorkerCounters::default()).collect())
+    /// Those of the workers at the start of a run, and of others that may be added.
+    pub(crate) fn of(workers: usize, more: usize) -> Self {
+        let counters = (0..workers + more).map(|_| WorkerCounters::default()).collect();
+        Self { counters, at_first: workers }
     }
 
     pub(crate) fn so_far(&self) -> Arc<[WorkerProgress]> {
-        self.0.iter().map(WorkerCounters::so_far).collect()
+        let (first, others) = self.counters.split_at(self.at_first);
+        let first = first.iter().map(WorkerCounters::so_far);
+        first.chain(others.iter().map(WorkerCounters::so_far).take_while(|worker| worker.thread > 0)).collect()
     }
 }
 
@@ -85,7 +93,7 @@ impl Deref for AllCounters {
     type Target = [WorkerCounters];
 
     fn deref(&self) -> &[WorkerCounters] {
-        &self.0
+        &self.counters
     }
 }
 
@@ -96,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_worker_counts_what_came_back_and_the_bytes_of_everything() {
-        let counters = AllCounters::of(2);
+        let counters = AllCounters::of(1, 2);
         counters[1].settle();
         (0..3).for_each(|_| counters[1].begin());
         let timeline = || Timeline { bytes_sent: 10, bytes_received: 100, ..Timeline::default() };
@@ -114,7 +122,7 @@ mod tests {
             counters[1].take(&exchange);
         }
         counters[1].begin();
-        let [idle, busy] = &*counters.so_far() else { panic!("two workers") };
+        let [idle, busy] = &*counters.so_far() else { panic!("the third has not begun") };
         assert_eq!(*idle, WorkerProgress::default());
         let thread = nix::unistd::gettid().as_raw().unsigned_abs();
         let expected =

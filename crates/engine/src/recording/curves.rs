@@ -163,7 +163,7 @@ impl SharedSweepLine {
     }
 
     /// Sweeps on, unless a sweep of another phase is just about to begin and to decide where slices lie: then later.
-    fn sweep_on(&self, sweep: &mut SweepLine, courtesy: Courtesy) {
+    fn sweep_on(&self, sweep: &mut SweepLine, mut courtesy: Courtesy) {
         let beginning = match self.slices.as_ref().filter(|slices| slices.is_undecided()) {
             None => None,
             Some(slices) => match slices.beginning.try_lock() {
@@ -262,8 +262,8 @@ mod tests {
             let part = &mut parts[if at % 1000 < 50 { 2 } else { at / 16 % 2 }];
             part.add(m, &computed);
             if at % 16 == 0 {
-                shared.tend(part, Courtesy::GivesWay);
-                shared.tend(&mut parts[2], Courtesy::GivesWay);
+                shared.tend(part, Courtesy::GIVES_WAY);
+                shared.tend(&mut parts[2], Courtesy::GIVES_WAY);
             }
         }
         let [one, two, three] = parts;
@@ -296,7 +296,7 @@ mod tests {
                 metrics.record(&m, &mut computed);
                 records.add(&m, &computed);
                 if number % 16 == 0 || request == 0 {
-                    shared.tend(&mut records, Courtesy::GivesWay);
+                    shared.tend(&mut records, Courtesy::GIVES_WAY);
                 }
             }
             origins.extend(shared.sweep.lock().unwrap().slice_origin());
@@ -328,11 +328,11 @@ mod tests {
         };
         let (mut early, mut late, mut more) = (records_of(0..2000), records_of(3003..5000), records_of(5000..5016));
         let beginning = slices.beginning.lock().unwrap();
-        two.tend(&mut late, Courtesy::GivesWay);
+        two.tend(&mut late, Courtesy::GIVES_WAY);
         assert_eq!(origin(&two), None, "the other one is about to decide");
         drop(beginning);
-        one.tend(&mut early, Courtesy::GivesWay);
-        two.tend(&mut more, Courtesy::GivesWay);
+        one.tend(&mut early, Courtesy::GIVES_WAY);
+        two.tend(&mut more, Courtesy::GIVES_WAY);
         let [Some(one), Some(two)] = [&one, &two].map(origin) else { panic!("both have begun") };
         assert_eq!((one, (two.0 - one.0) % slice.0), (measured(0).start_wall, 0));
     }
@@ -381,7 +381,7 @@ mod tests {
             alone.add(&m, &computed);
             records[*phase].add(&m, &computed);
             if at % 16 == 0 {
-                sweeps.tend(*phase, &mut records[*phase], Courtesy::GivesWay);
+                sweeps.tend(*phase, &mut records[*phase], Courtesy::GIVES_WAY);
             }
         }
         records.iter_mut().enumerate().for_each(|(phase, records)| sweeps.finish(phase, records));

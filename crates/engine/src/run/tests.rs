@@ -357,7 +357,7 @@ fn histograms_of_many_threads_are_sent_without_record_processors_and_a_message_r
     let warnings = |workers, record_threads| {
         let mut events = Events::new(WallAnchor::default());
         let heard = events.subscribe(Interest::default());
-        instruments(&metrics, Sizing { workers, record_threads, connections: 1 }, 2, &events);
+        instruments(&metrics, Sizing { workers, more_workers: 0, record_threads, connections: 1 }, 2, &events);
         drop(events);
         heard.filter(|event| matches!(event, RunEvent::Message(_))).count()
     };

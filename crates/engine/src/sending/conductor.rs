@@ -9,7 +9,7 @@ use crate::sending::hooks::HookCalls;
 use crate::sending::reach::Reach;
 use crate::sending::unsent::Unsent;
 use crate::sending::worker::Command;
-use crate::sending::workers::Workers;
+use crate::sending::workers::{Link, Workers};
 use crate::stop::Stop;
 use aiperf_plan::Plan;
 use aiperf_schedule::{Action, Dispatch, Event, PhaseEnd, Schedule, Setup};
@@ -65,6 +65,12 @@ impl Sources {
     fn more(&mut self) -> impl Iterator<Item = Event> {
         std::iter::from_fn(|| self.recorded.as_mut()?.try_recv().ok())
     }
+}
+
+/// What happened on a worker of another thread.
+pub(crate) struct Report {
+    pub(crate) worker: usize,
+    pub(crate) events: Vec<Event>,
 }
 
 /// What a conductor works with.
@@ -174,10 +180,25 @@ impl Conductor {
         }
     }
 
-    /// Handles an event from a worker on another thread.
-    pub(crate) fn handle_from(&self, worker: usize, event: Event) {
-        self.with_workers(|workers| workers.note(worker, &event));
-        self.handle(event);
+    /// Handles events from workers on other threads.
+    pub(crate) fn handle_from_others(&self, reports: impl IntoIterator<Item = Report>) {
+        for Report { worker, events } in reports {
+            self.with_workers(|workers| events.iter().for_each(|event| workers.note(worker, event)));
+            self.inbox.borrow_mut().extend(events);
+        }
+        if self.pump(Cause::Event) {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Adds workers on other threads.
+    pub(crate) fn add_workers(&self, links: Vec<Link>) {
+        self.with_workers(|workers| workers.add(links.clone()));
+    }
+
+    /// The number of workers on other threads.
+    pub(crate) fn workers_on_own_threads(&self) -> usize {
+        self.workers.borrow().as_ref().map_or(0, Workers::on_own_threads)
     }
 
     /// The results of the phases, by index; `None` for a phase that never started.
@@ -272,6 +293,7 @@ impl Conductor {
             }
         }
         drop(actions);
+        self.with_workers(Workers::flush);
         self.reports.borrow_mut().report(now, schedule.running());
         let is_new = deadline != self.deadline.replace(deadline);
         // While dispatch is held, the loop must check whether it may continue: perhaps no other event arrives any more.
@@ -413,7 +435,7 @@ mod tests {
 
     fn conductor(plan: &Plan, queue: Queue, unsent: Arc<Unsent>) -> Rc<Conductor> {
         let (queue, tracks, events) = (Arc::new(queue), phases::of(plan), Events::new(WallAnchor::default()));
-        let progress = PhaseReports::new(&tracks, &queue, &AllCounters::of(1), &events);
+        let progress = PhaseReports::new(&tracks, &queue, &AllCounters::of(1, 0), &events);
         let (shapes, stop, sources) = (Arc::new(Shapes::single(1)), Stop::default(), Sources::default());
         let pace = Arc::new(ConnectPace::reporting(|_| ()));
         Conductor::new(plan, Resources { shapes, queue, unsent, tracks, progress, events, stop, sources, pace })
@@ -450,8 +472,11 @@ mod tests {
         let work = async {
             let (mut waiting, mut most) = (VecDeque::new(), 0);
             loop {
-                while let Ok(command) = commands.try_recv() {
-                    waiting.extend(if let Command::Send(dispatch, _) = command { Some(dispatch) } else { None });
+                while let Ok(sent) = commands.try_recv() {
+                    waiting.extend(sent.into_iter().filter_map(|command| match command {
+                        Command::Send(dispatch, _) => Some(dispatch),
+                        Command::Cancel(_) | Command::Forget(_) => None,
+                    }));
                 }
                 most = unsent.waiting().max(most);
                 if conductor.holds().0 > 0
@@ -459,8 +484,8 @@ mod tests {
                 {
                     unsent.remove(1);
                     let (session, turn) = (dispatch.session, dispatch.turn);
-                    conductor
-                        .handle_from(0, Event::Returned { session, turn, end: RequestEnd::Answered, at: mono_now() });
+                    let returned = Event::Returned { session, turn, end: RequestEnd::Answered, at: mono_now() };
+                    conductor.handle_from_others([Report { worker: 0, events: vec![returned] }]);
                 }
                 if conductor.finished.get() {
                     return most;

@@ -9,7 +9,8 @@ use crate::events::worker_counters::AllCounters;
 use crate::queue::Queue;
 use crate::requests::Requests;
 use crate::sending::alarm::Alarm;
-use crate::sending::conductor::{Conductor, Resources, Sources};
+use crate::sending::conductor::{Conductor, Report, Resources, Sources};
+use crate::sending::crew::{Crew, Growth};
 use crate::sending::secrets::Secrets;
 use crate::sending::unsent::Unsent;
 use crate::sending::worker::{self, Clocks, Command, Ids, Patience, Worker};
@@ -25,13 +26,14 @@ use aiperf_transport::{
     ResponseBudget, Reuse, StampMode, StreamEnd, turn,
 };
 use aiperf_types::Nanos;
+use std::cell::RefCell;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
-use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::{Notify, Semaphore};
+use tokio::task::JoinHandle;
 
 /// The settings and limits that all workers share.
 pub(crate) struct Shared {
@@ -59,7 +61,7 @@ impl WorkerSetup {
                 Timestamps::Auto | Timestamps::Kernel => StampMode::Kernel,
             },
             connect: ConnectSettings {
-                outstanding: shared.connect.outstanding.div_ceil(sizing.workers),
+                outstanding: shared.connect.outstanding.div_ceil(sizing.workers.max(number + 1)),
                 ..shared.connect.clone()
             },
             places: shared.places.clone(),
@@ -89,6 +91,10 @@ impl WorkerSetup {
         };
         Self { number: number as u16, settings, buffers: BufferReturn::default() }
     }
+
+    pub(crate) fn thread_name(&self) -> String {
+        format!("aiperf-worker-{}", self.number)
+    }
 }
 
 /// The sending side of a run.
@@ -105,6 +111,8 @@ pub(crate) struct Load {
     pub(crate) events: Events,
     /// Watches the threads of the workers and of the conductor.
     pub(crate) watch: Arc<CoreWatch>,
+    /// When workers are added.
+    pub(crate) growth: Growth,
     /// Shared by all workers: an unreachable server is not tried more often because there are more workers.
     pub(crate) pace: Arc<ConnectPace>,
 }
@@ -121,106 +129,83 @@ pub(crate) struct Driven {
     pub(crate) found_of_conductor: Option<Found>,
 }
 
-impl Driven {
-    fn new(conductor: Rc<Conductor>, clocks: Clocks, found: Vec<Found>, found_of_conductor: Option<Found>) -> Self {
-        Self { holds: conductor.holds(), conductor, clocks, found, found_of_conductor }
-    }
-}
-
 impl Load {
-    /// Sends until every phase is over.
-    pub(crate) fn drive(&self, mut setups: Vec<WorkerSetup>, sources: Sources) -> Result<Driven, EngineError> {
+    /// Sends until every phase is over. Begins with some of the workers; the others may follow. A single worker shares
+    /// the conductor's thread.
+    pub(crate) fn drive(
+        &self,
+        setups: Vec<WorkerSetup>,
+        workers: usize,
+        sources: Sources,
+    ) -> Result<Driven, EngineError> {
         let _looking = self.watch.start()?;
-        if setups.len() == 1
-            && let Some(setup) = setups.pop()
-        {
-            return self.drive_here(setup, sources);
-        }
-        self.drive_several(setups, sources)
-    }
-
-    /// One worker: the conductor lives in its loop.
-    fn drive_here(&self, setup: WorkerSetup, sources: Sources) -> Result<Driven, EngineError> {
-        let runtime = local_runtime()?;
-        sharpen_timers();
-        let entered = self.watch.enter();
-        runtime.block_on(async {
-            let conductor = self.conductor(sources);
-            let weak = Rc::downgrade(&conductor);
-            let send_event = move |event| {
-                if let Some(conductor) = weak.upgrade() {
-                    conductor.handle(event);
-                }
-            };
-            let (alarm, mut panicked) = Alarm::new();
-            let worker = self.worker(setup, Box::new(send_event), alarm);
-            conductor.set_workers(Workers::local(worker.clone(), self.unsent.clone()));
-            tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
-            tokio::task::spawn_local(worker.clone().nudge());
-            tokio::task::spawn_local(worker.clone().keep_waking());
-            tokio::task::spawn_local(worker.clone().launch());
-            tokio::select! {
-                biased;
-                driven = conductor.drive() => driven?,
-                Some(()) = panicked.recv() => return Err(EngineError::Panicked("worker")),
-            }
-            conductor.dismiss();
-            Ok(Driven::new(conductor, worker.clocks(), vec![entered.found()], None))
-        })
-    }
-
-    /// Several workers: each has a thread, and the conductor runs on this one.
-    fn drive_several(&self, setups: Vec<WorkerSetup>, sources: Sources) -> Result<Driven, EngineError> {
-        let (report, mut reports) = unbounded_channel::<(usize, Event)>();
+        let mut setups = setups.into_iter();
+        let own = if workers == 1 { setups.next() } else { None };
         let (alarm, mut panicked) = Alarm::new();
-        let mut threads = Vec::new();
-        let mut links = Vec::new();
-        for setup in setups {
-            let (command, commands) = unbounded_channel::<Command>();
-            links.push(command);
-            let (load, report, alarm) = (self.clone(), report.clone(), alarm.clone());
-            let name = format!("aiperf-worker-{}", setup.number);
-            let work = move || {
-                let ended = catch_unwind(AssertUnwindSafe(|| load.work(setup, commands, report, alarm.clone())));
-                if !matches!(ended, Ok(Ok(_))) {
-                    alarm.raise();
-                }
-                ended
-            };
-            threads.push(std::thread::Builder::new().name(name).spawn(work)?);
-        }
-        drop(report);
+        let (mut crew, mut reports) = Crew::new(self, setups, alarm.clone());
+        let links = crew.start(workers - usize::from(own.is_some()))?;
         let runtime = local_runtime()?;
         sharpen_timers();
         let entered = self.watch.enter();
         let driven = runtime.block_on(async {
             let conductor = self.conductor(sources);
-            conductor.set_workers(Workers::remote(links, self.unsent.clone()));
+            let local = own.map(|setup| self.local_worker(setup, &conductor, alarm)).transpose()?;
+            conductor.set_workers(match &local {
+                Some(worker) => Workers::local(worker.clone(), self.unsent.clone()),
+                None => Workers::remote(links, self.unsent.clone()),
+            });
             let listener = conductor.clone();
             let mut listen = tokio::task::spawn_local(async move {
-                while let Some((worker, event)) = reports.recv().await {
-                    listener.handle_from(worker, event);
+                let mut heard = Vec::new();
+                while reports.recv_many(&mut heard, MOST_REPORTS).await > 0 {
+                    listener.handle_from_others(heard.drain(..));
                 }
             });
+            let watching = async {
+                crew.follow_load(&conductor, &entered).await;
+                std::future::pending().await
+            };
             let result = tokio::select! {
                 biased;
                 driven = conductor.drive() => driven.map_err(EngineError::from),
                 Some(()) = panicked.recv() => Err(EngineError::Panicked("worker")),
-                // The runtime catches a panic of `handle_from`. No event would reach the schedule any more.
+                // The runtime catches a panic of the listener. No event would reach the schedule any more.
                 Err(_) = &mut listen => Err(EngineError::Panicked("conductor")),
+                () = watching => Ok(()),
             };
             listen.abort();
             conductor.dismiss();
-            result.map(|()| conductor)
+            result.map(|()| (conductor, local))
         });
-        let mut found = Vec::new();
-        let mut clocks = Clocks::default();
-        for thread in threads {
-            let (of_worker, of_clocks) = thread.join().flatten().map_err(|_| EngineError::Panicked("worker"))??;
-            found.push(of_worker);
-            clocks = clocks.and(of_clocks);
-        }
-        Ok(Driven::new(driven?, clocks, found, Some(entered.found())))
+        let (mut found, mut clocks) = crew.join()?;
+        let (conductor, local) = driven?;
+        let found_of_conductor = match local {
+            Some(worker) => {
+                found.insert(0, entered.found());
+                clocks = clocks.and(worker.clocks());
+                None
+            }
+            None => Some(entered.found()),
+        };
+        Ok(Driven { holds: conductor.holds(), conductor, clocks, found, found_of_conductor })
+    }
+
+    /// A worker in the conductor's loop.
+    fn local_worker(
+        &self,
+        setup: WorkerSetup,
+        conductor: &Rc<Conductor>,
+        alarm: Alarm,
+    ) -> Result<Rc<Worker>, EngineError> {
+        let weak = Rc::downgrade(conductor);
+        let send_event = move |event| {
+            if let Some(conductor) = weak.upgrade() {
+                conductor.handle(event);
+            }
+        };
+        let worker = self.worker(setup, Box::new(send_event), alarm);
+        spawn_tasks(&worker)?;
+        Ok(worker)
     }
 
     fn conductor(&self, sources: Sources) -> Rc<Conductor> {
@@ -239,11 +224,11 @@ impl Load {
     }
 
     /// The thread of a worker, until its commands end.
-    fn work(
+    pub(crate) fn work(
         &self,
         setup: WorkerSetup,
-        mut commands: UnboundedReceiver<Command>,
-        report: UnboundedSender<(usize, Event)>,
+        mut commands: UnboundedReceiver<Vec<Command>>,
+        report: UnboundedSender<Report>,
         alarm: Alarm,
     ) -> io::Result<(Found, Clocks)> {
         let runtime = local_runtime()?;
@@ -251,21 +236,15 @@ impl Load {
         let entered = self.watch.enter();
         runtime.block_on(async {
             let number = usize::from(setup.number);
-            let send_event = move |event| {
-                let _ = report.send((number, event));
-            };
-            let worker = self.worker(setup, Box::new(send_event), alarm);
-            let time = tokio::task::spawn_local(worker.clone().keep_time(DeadlineTimer::new()?));
-            let nudge = tokio::task::spawn_local(worker.clone().nudge());
-            let keep_waking = tokio::task::spawn_local(worker.clone().keep_waking());
-            let launch = tokio::task::spawn_local(worker.clone().launch());
-            while let Some(command) = commands.recv().await {
-                worker.perform(command);
+            let outbox = Rc::new(Outbox::default());
+            let collected = outbox.clone();
+            let worker = self.worker(setup, Box::new(move |event| collected.add(event)), alarm);
+            let mut tasks = spawn_tasks(&worker)?;
+            tasks.push(tokio::task::spawn_local(outbox.send_to(number, report)));
+            while let Some(commands) = commands.recv().await {
+                commands.into_iter().for_each(|command| worker.perform(command));
             }
-            time.abort();
-            nudge.abort();
-            keep_waking.abort();
-            launch.abort();
+            tasks.iter().for_each(JoinHandle::abort);
             Ok((entered.found(), worker.clocks()))
         })
     }
@@ -295,6 +274,42 @@ impl Load {
     }
 }
 
+/// The tasks of a worker that last as long as it does.
+fn spawn_tasks(worker: &Rc<Worker>) -> io::Result<Vec<JoinHandle<()>>> {
+    let keep_time = worker.clone().keep_time(DeadlineTimer::new()?);
+    Ok(vec![
+        tokio::task::spawn_local(async move { drop(keep_time.await) }),
+        tokio::task::spawn_local(worker.clone().nudge()),
+        tokio::task::spawn_local(worker.clone().keep_waking()),
+        tokio::task::spawn_local(worker.clone().launch()),
+    ])
+}
+
+/// Events of a worker for a conductor on another thread. Those of one turn of the loop leave together: waking the other
+/// thread is a system call.
+#[derive(Default)]
+struct Outbox {
+    events: RefCell<Vec<Event>>,
+    filled: Notify,
+}
+
+impl Outbox {
+    fn add(&self, event: Event) {
+        self.events.borrow_mut().push(event);
+        self.filled.notify_one();
+    }
+
+    /// Sends what is added, for ever. Tasks that are ready at the same time run first, and add to it.
+    async fn send_to(self: Rc<Self>, worker: usize, report: UnboundedSender<Report>) {
+        loop {
+            self.filled.notified().await;
+            let events = self.events.take();
+            // If the conductor is gone, the run has ended.
+            let _ = report.send(Report { worker, events });
+        }
+    }
+}
+
 /// A runtime for the tasks of one thread. It looks for arrivals after every few tasks. With tokio's default of 61
 /// tasks, a burst of new requests delays arrivals. It takes every arrival at once: a turn that leaves some to the next
 /// one would not know which sockets are empty.
@@ -303,6 +318,9 @@ fn local_runtime() -> io::Result<LocalRuntime> {
     runtime.enable_all().event_interval(16).max_io_events_per_tick(MOST_SOCKETS);
     turn::note_turns(&mut runtime).build_local(LocalOptions::default())
 }
+
+/// Reports of workers that the conductor takes at a time.
+const MOST_REPORTS: usize = 64;
 
 /// More sockets than a worker has.
 const MOST_SOCKETS: usize = 1 << 16;

@@ -1,7 +1,7 @@
 //! The sending side of a run: a conductor that drives the schedule, and workers that send and read. It hands every
 //! finished exchange to the queue and knows nothing of records.
 //!
-//! - `load`: starts the workers and their conductor
+//! - `load`: starts the workers and their conductor; `crew`: workers on their own threads
 //! - `conductor`: the schedule driven by a clock; [`hooks`]: calls around phases; `reach`: whether any server is there
 //! - `workers`: which worker a request goes to; `unsent`: how many requests wait for theirs
 //! - `worker`: requests in flight on one thread; `sessions`: sessions of several turns; `alarm`: a panic among them
@@ -9,6 +9,7 @@
 
 mod alarm;
 pub(crate) mod conductor;
+pub(crate) mod crew;
 pub mod hooks;
 mod legs;
 pub(crate) mod load;

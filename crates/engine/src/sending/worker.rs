@@ -232,17 +232,24 @@ impl Worker {
     pub(crate) async fn launch(self: Rc<Self>) {
         let worker = Task(self);
         loop {
-            for _ in 0..LAUNCHES_A_ROUND {
-                let Some((dispatch, issued)) = worker.waiting.borrow_mut().pop_front() else { break };
-                worker.unsent.remove(1);
+            let mut begun = 0;
+            while begun < LAUNCHES_A_ROUND as u64
+                && let Some((dispatch, issued)) = worker.waiting_request()
+            {
                 worker.send(dispatch, issued);
+                begun += 1;
             }
+            worker.unsent.remove(begun);
             if worker.waiting.borrow().is_empty() {
                 worker.more.notified().await;
             } else {
                 tokio::task::yield_now().await;
             }
         }
+    }
+
+    fn waiting_request(&self) -> Option<(Dispatch, MonoNs)> {
+        self.waiting.borrow_mut().pop_front()
     }
 
     fn send(self: &Rc<Self>, dispatch: Dispatch, issued: MonoNs) {

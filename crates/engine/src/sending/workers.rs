@@ -9,81 +9,120 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// The workers of a run.
+/// Sends commands to a worker on its own thread, several at a time.
+pub(crate) type Link = UnboundedSender<Vec<Command>>;
+
+/// The workers of a run, by number.
 pub(crate) struct Workers {
-    threads: WorkerThreads,
+    /// The first worker, if it is on the conductor's thread. Once there are others, no new session goes to it.
+    local: Option<Rc<Worker>>,
+    remote: RefCell<Vec<Remote>>,
+    placement: RefCell<Placement>,
     unsent: Arc<Unsent>,
 }
 
-enum WorkerThreads {
-    /// The only worker, on the same thread.
-    Local(Rc<Worker>),
-    /// Several workers on their own threads, by number.
-    Remote(Vec<UnboundedSender<Command>>, RefCell<Placement>),
+struct Remote {
+    link: Link,
+    /// Commands that were not sent yet.
+    outgoing: Vec<Command>,
 }
 
 impl Workers {
+    /// One worker, on the conductor's thread.
     pub(crate) fn local(worker: Rc<Worker>, unsent: Arc<Unsent>) -> Self {
-        Self { threads: WorkerThreads::Local(worker), unsent }
+        let placement = RefCell::new(Placement::after_local());
+        Self { local: Some(worker), remote: RefCell::default(), placement, unsent }
     }
 
-    pub(crate) fn remote(links: Vec<UnboundedSender<Command>>, unsent: Arc<Unsent>) -> Self {
-        let placement = RefCell::new(Placement::over(links.len()));
-        Self { threads: WorkerThreads::Remote(links, placement), unsent }
+    /// Workers on their own threads.
+    pub(crate) fn remote(links: Vec<Link>, unsent: Arc<Unsent>) -> Self {
+        let workers = Self { local: None, remote: RefCell::default(), placement: RefCell::default(), unsent };
+        workers.add(links);
+        workers
     }
 
+    /// Adds workers on their own threads. New sessions go to these only.
+    pub(crate) fn add(&self, links: Vec<Link>) {
+        self.placement.borrow_mut().add(links.len());
+        let remote = links.into_iter().map(|link| Remote { link, outgoing: Vec::new() });
+        self.remote.borrow_mut().extend(remote);
+    }
+
+    /// The number of those on their own threads.
+    pub(crate) fn on_own_threads(&self) -> usize {
+        self.remote.borrow().len()
+    }
+
+    /// Sends a request. If its worker is on another thread, the request leaves with the next [`Workers::flush`].
     pub(crate) fn send(&self, dispatch: Dispatch, issued: MonoNs) {
-        let command = Command::Send(dispatch, issued);
         self.unsent.add();
-        match &self.threads {
-            WorkerThreads::Local(worker) => worker.perform(command),
-            WorkerThreads::Remote(links, placement) => {
-                let worker = placement.borrow_mut().place(&dispatch);
-                // A worker that is gone has raised the alarm.
-                let _ = links[worker].send(command);
-            }
+        let command = Command::Send(dispatch, issued);
+        match self.place(&dispatch) {
+            Place::Local(worker) => worker.perform(command),
+            Place::Remote(at) => self.remote.borrow_mut()[at].outgoing.push(command),
         }
     }
 
     /// Sends a request that a timer released. If its worker is local, the request starts before anything else happens
     /// there.
     pub(crate) fn send_at_once(&self, dispatch: Dispatch, issued: MonoNs) {
-        match &self.threads {
-            WorkerThreads::Local(worker) if worker.start_at_once(dispatch, issued) => {}
-            WorkerThreads::Local(_) | WorkerThreads::Remote(..) => self.send(dispatch, issued),
+        match &self.local {
+            Some(worker) if self.on_own_threads() == 0 && worker.start_at_once(dispatch, issued) => {}
+            _ => self.send(dispatch, issued),
         }
     }
 
     pub(crate) fn everywhere(&self, command: Command) {
-        match &self.threads {
-            WorkerThreads::Local(worker) => worker.perform(command),
-            WorkerThreads::Remote(links, _) => links.iter().for_each(|link| {
-                let _ = link.send(command);
-            }),
+        self.local.iter().for_each(|worker| worker.perform(command));
+        self.remote.borrow_mut().iter_mut().for_each(|remote| remote.outgoing.push(command));
+    }
+
+    /// Sends what waits for other threads. Each is woken once, however many commands it gets.
+    pub(crate) fn flush(&self) {
+        for remote in self.remote.borrow_mut().iter_mut().filter(|remote| !remote.outgoing.is_empty()) {
+            // A worker that is gone has raised the alarm.
+            let _ = remote.link.send(std::mem::take(&mut remote.outgoing));
+        }
+    }
+
+    fn place(&self, dispatch: &Dispatch) -> Place<'_> {
+        let locals = usize::from(self.local.is_some());
+        match &self.local {
+            Some(worker) if self.on_own_threads() == 0 => Place::Local(worker),
+            local => match (self.placement.borrow_mut().place(dispatch), local) {
+                (0, Some(worker)) => Place::Local(worker),
+                (number, _) => Place::Remote(number - locals),
+            },
         }
     }
 
     /// An event from a worker on another thread.
     pub(crate) fn note(&self, worker: usize, event: &Event) {
-        if let (WorkerThreads::Remote(_, placement), Event::Returned { .. }) = (&self.threads, event) {
-            placement.borrow_mut().unload(worker);
+        if let Event::Returned { .. } = event {
+            self.placement.borrow_mut().unload(worker);
         }
     }
 
     /// The sessions of a phase do not continue.
     pub(crate) fn forget(&self, phase: PhaseIndex) {
-        if let WorkerThreads::Remote(_, placement) = &self.threads {
-            placement.borrow_mut().forget(phase);
-        }
+        self.placement.borrow_mut().forget(phase);
     }
+}
+
+/// Where a request goes.
+enum Place<'a> {
+    Local(&'a Rc<Worker>),
+    Remote(usize),
 }
 
 /// Which worker a request goes to. The first request of a session goes to the worker with the fewest in flight. The
 /// others go to the same worker, which has the messages of the session.
 #[derive(Debug, Default)]
 pub(crate) struct Placement {
-    /// Requests in flight, by worker.
+    /// Requests in flight, by worker. That of a local worker is not counted.
     loads: Vec<u64>,
+    /// The first worker that gets new sessions.
+    from: usize,
     /// The first worker to consider, so that equally loaded workers take turns.
     next: usize,
     /// The workers of sessions with more turns to come. Sessions of one turn are never here.
@@ -96,9 +135,17 @@ struct Home {
     worker: usize,
 }
 
+/// The worker of sessions that began while it was the only one.
+const LOCAL: usize = 0;
+
 impl Placement {
-    fn over(workers: usize) -> Self {
-        Self { loads: vec![0; workers], ..Self::default() }
+    /// No new session goes to the local worker.
+    fn after_local() -> Self {
+        Self { loads: vec![0], from: LOCAL + 1, ..Self::default() }
+    }
+
+    fn add(&mut self, workers: usize) {
+        self.loads.resize(self.loads.len() + workers, 0);
     }
 
     fn place(&mut self, dispatch: &Dispatch) -> usize {
@@ -107,7 +154,11 @@ impl Placement {
             (false, false) => self.homes.get(&dispatch.session).copied(),
             (false, true) => self.homes.remove(&dispatch.session),
         };
-        let worker = home.map_or_else(|| self.least_loaded(), |home| home.worker);
+        let worker = match home {
+            Some(home) => home.worker,
+            None if dispatch.is_first() => self.least_loaded(),
+            None => LOCAL,
+        };
         if dispatch.is_first() && !dispatch.is_last() {
             self.homes.insert(dispatch.session, Home { phase: dispatch.phase, worker });
         }
@@ -116,10 +167,10 @@ impl Placement {
     }
 
     fn least_loaded(&mut self) -> usize {
-        let all = self.loads.len();
-        let in_turn = (0..all).map(|step| (self.next + step) % all);
-        let worker = in_turn.min_by_key(|worker| self.loads[*worker]).unwrap_or(0);
-        self.next = worker + 1;
+        let all = self.loads.len() - self.from;
+        let in_turn = (0..all).map(|step| self.from + (self.next + step) % all);
+        let worker = in_turn.min_by_key(|worker| self.loads[*worker]).unwrap_or(LOCAL);
+        self.next = worker - self.from + 1;
         worker
     }
 
@@ -135,6 +186,14 @@ impl Placement {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Placement {
+        fn over(workers: usize) -> Self {
+            let mut placement = Self::default();
+            placement.add(workers);
+            placement
+        }
+    }
 
     fn turn(session: u64, turn: u32, turns: u32) -> Dispatch {
         Dispatch { phase: PhaseIndex(session as u16 / 100), session, turn, turns, ..Dispatch::default() }
@@ -166,6 +225,16 @@ mod tests {
         assert_eq!(placement.place(&turn(2, 1, 3)), 0);
         assert_eq!(placement.place(&turn(2, 2, 3)), 0);
         assert_eq!((placement.loads, placement.homes.len()), (vec![4, 0], 2));
+    }
+
+    #[test]
+    fn sessions_of_the_local_worker_stay_there_and_new_ones_go_to_workers_that_were_added() {
+        let mut placement = Placement::after_local();
+        placement.add(2);
+        assert_eq!([10, 11, 12].map(|session| placement.place(&turn(session, 0, 1))), [1, 2, 1]);
+        assert_eq!([1, 2].map(|at| placement.place(&turn(3, at, 3))), [LOCAL, LOCAL], "it began before");
+        placement.add(2);
+        assert_eq!([20, 21].map(|session| placement.place(&turn(session, 0, 1))), [3, 4]);
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Bench {
             recorder: Self::recorder(&context),
             sinks,
             buffers: vec![BufferReturn::default()].into(),
-            progress: PhaseReports::new(&phases, &queue, &AllCounters::of(1), &events),
+            progress: PhaseReports::new(&phases, &queue, &AllCounters::of(1, 0), &events),
             phases: phases.clone(),
             live_judge: LiveJudge {
                 metrics,

@@ -65,7 +65,7 @@ impl Desk {
             unsent: unsent.clone(),
             ids: Ids::new(7),
             patience: Patience::of(&plan),
-            counters: AllCounters::of(4),
+            counters: AllCounters::of(4, 0),
             secrets: Secrets::default(),
             alarm: Alarm::new().0,
         };
