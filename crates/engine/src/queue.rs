@@ -3,38 +3,59 @@
 
 use crate::lanes::{Arrivals, Lanes, lanes};
 use crate::requests::prompt_counts::PromptHistory;
+use aiperf_transport::ReadBuffers;
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{Exchange, MonoNs, Nanos, PhaseProgress, Read};
 use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire};
 
-/// A finished exchange, and the data for counting its prompt.
+/// A finished exchange, and the data for counting its prompt. It is boxed: it goes through several lists and threads,
+/// and few of them look at it.
 pub(crate) struct FinishedExchange {
-    pub(crate) exchange: Exchange,
+    exchange: Box<Exchange>,
     /// Set if the prompt can be counted by what it adds to the prompts before it.
     pub(crate) prompt: Option<Arc<PromptHistory>>,
+    held: usize,
 }
 
 impl FinishedExchange {
+    pub(crate) fn new(exchange: Exchange, prompt: Option<Arc<PromptHistory>>) -> Self {
+        Self { held: held(&exchange), exchange: Box::new(exchange), prompt }
+    }
+
     /// Its approximate size in memory.
     pub(crate) fn held(&self) -> usize {
-        let exchange = &self.exchange;
-        let parsed = exchange.parsed.as_deref().map_or(0, |parsed| {
-            let texts = [&parsed.output_text, &parsed.reasoning_text];
-            let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
-            size_of_val(parsed) + texts + size_of_val(&parsed.content[..])
-        });
-        let (raw, reads, body) = (&exchange.raw, &exchange.timeline.reads, &exchange.request_body);
-        raw.len() + reads.capacity() * size_of::<Read>() + size_of::<Exchange>() + parsed + body.owned()
+        self.held
     }
+
+    /// Its buffers, for use by another exchange.
+    pub(crate) fn take_buffers(&mut self) -> ReadBuffers {
+        let Exchange { raw, timeline, .. } = &mut *self.exchange;
+        (std::mem::take(raw), std::mem::take(&mut timeline.reads))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn into_exchange(self) -> Exchange {
+        *self.exchange
+    }
+}
+
+fn held(exchange: &Exchange) -> usize {
+    let parsed = exchange.parsed.as_deref().map_or(0, |parsed| {
+        let texts = [&parsed.output_text, &parsed.reasoning_text];
+        let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
+        size_of_val(parsed) + texts + size_of_val(&parsed.content[..])
+    });
+    let (raw, reads, body) = (&exchange.raw, &exchange.timeline.reads, &exchange.request_body);
+    raw.len() + reads.capacity() * size_of::<Read>() + size_of::<Exchange>() + parsed + body.owned()
 }
 
 impl From<Exchange> for FinishedExchange {
     fn from(exchange: Exchange) -> Self {
-        Self { exchange, prompt: None }
+        Self::new(exchange, None)
     }
 }
 
@@ -75,13 +96,12 @@ impl Eq for Queued {}
 /// The sending end of the queue, and counters of everything in it.
 pub(crate) struct Queue {
     lanes: Lanes<Queued>,
-    waiting: AtomicU64,
-    waiting_bytes: AtomicUsize,
-    peak_bytes: AtomicUsize,
-    /// Exchanges that arrived so far, by phase.
-    arrived: Vec<AtomicU64>,
-    /// Those of `arrived` that never left this machine.
-    never_left: Vec<AtomicU64>,
+    /// By worker.
+    pushed: Vec<Pushed>,
+    /// Exchanges whose records are written, and the bytes that these and smaller records have freed.
+    done: AtomicU64,
+    freed_bytes: AtomicU64,
+    peak_bytes: AtomicU64,
     /// Records of failed requests so far, by phase.
     failed: Vec<AtomicU64>,
     /// Records computed and written so far, by phase.
@@ -96,6 +116,34 @@ pub(crate) struct Queue {
     oldest: AtomicU64,
 }
 
+/// What a worker pushed so far. Only this worker writes it, so plain stores are enough, and it has cache lines of its
+/// own: counters that all workers share cost each of them a wait for the others.
+#[repr(align(128))]
+struct Pushed {
+    exchanges: AtomicU64,
+    bytes: AtomicU64,
+    /// By phase.
+    arrived: Vec<AtomicU64>,
+    /// Those of `arrived` that never left this machine.
+    never_left: Vec<AtomicU64>,
+}
+
+impl Pushed {
+    fn over(phases: usize) -> Self {
+        let zeros = || (0..phases).map(|_| AtomicU64::new(0)).collect();
+        Self { exchanges: AtomicU64::new(0), bytes: AtomicU64::new(0), arrived: zeros(), never_left: zeros() }
+    }
+
+    fn add(&self, exchange: &FinishedExchange) {
+        let phase = usize::from(exchange.tag.phase.0);
+        let add = |counter: &AtomicU64, more: u64| counter.store(counter.load(Relaxed) + more, Relaxed);
+        add(&self.arrived[phase], 1);
+        add(&self.never_left[phase], u64::from(exchange.never_left()));
+        add(&self.bytes, exchange.held() as u64);
+        add(&self.exchanges, 1);
+    }
+}
+
 /// A record that waits longer than this may not be on disk within a second of the end of its request.
 pub(crate) const LONGEST_WAIT: Nanos = Nanos(700_000_000);
 
@@ -105,11 +153,10 @@ impl Queue {
         let (lanes, arrivals) = lanes(workers);
         let queue = Self {
             lanes,
-            waiting: AtomicU64::new(0),
-            waiting_bytes: AtomicUsize::new(0),
-            peak_bytes: AtomicUsize::new(0),
-            arrived: (0..phases).map(|_| AtomicU64::new(0)).collect(),
-            never_left: (0..phases).map(|_| AtomicU64::new(0)).collect(),
+            pushed: (0..workers).map(|_| Pushed::over(phases)).collect(),
+            done: AtomicU64::new(0),
+            freed_bytes: AtomicU64::new(0),
+            peak_bytes: AtomicU64::new(0),
             failed: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             recorded: (0..phases).map(|_| AtomicU64::new(0)).collect(),
             closed: AtomicBool::new(false),
@@ -122,56 +169,67 @@ impl Queue {
     }
 
     pub(crate) fn push(&self, exchange: FinishedExchange) {
-        let bytes = exchange.held();
-        let phase = usize::from(exchange.tag.phase.0);
-        self.arrived[phase].fetch_add(1, Relaxed);
-        if exchange.never_left() {
-            self.never_left[phase].fetch_add(1, Relaxed);
-        }
-        self.waiting.fetch_add(1, Relaxed);
-        let now = self.waiting_bytes.fetch_add(bytes, Relaxed) + bytes;
-        self.peak_bytes.fetch_max(now, Relaxed);
+        let worker = usize::from(exchange.tag.worker);
+        self.pushed[worker].add(&exchange);
         if self.lanes.is_closed() {
             // The coordinator is gone because of a fault in this program. The run ends normally and then reports the
             // fault.
-            return self.finish([phase], bytes);
+            return self.finish([usize::from(exchange.tag.phase.0)], exchange.held());
         }
-        self.lanes.push(usize::from(exchange.tag.worker), Queued { at: mono_now(), finished: exchange });
+        self.lanes.push(worker, Queued { at: mono_now(), finished: exchange });
     }
 
     /// Of some exchanges only the records are kept, until these are written.
     pub(crate) fn replace(&self, exchanges: usize, records: usize) {
-        if records < exchanges {
-            self.waiting_bytes.fetch_sub(exchanges - records, Relaxed);
-        } else {
-            // Raw exchanges take more bytes as lines of a file.
-            let more = records - exchanges;
-            self.peak_bytes.fetch_max(self.waiting_bytes.fetch_add(more, Relaxed) + more, Relaxed);
-        }
+        self.note_peak();
+        // Raw exchanges take more bytes as lines of a file.
+        let freed = (exchanges as u64).wrapping_sub(records as u64);
+        self.freed_bytes.fetch_add(freed, Relaxed);
+        self.note_peak();
     }
 
     /// The records of some exchanges, of these phases, are written: they no longer count.
     pub(crate) fn finish(&self, phases: impl IntoIterator<Item = usize>, bytes: usize) {
+        self.note_peak();
         let mut count = 0;
         for phase in phases {
             self.recorded[phase].fetch_add(1, Relaxed);
             count += 1;
         }
-        self.waiting.fetch_sub(count, Relaxed);
-        self.waiting_bytes.fetch_sub(bytes, Relaxed);
+        self.done.fetch_add(count, Relaxed);
+        self.freed_bytes.fetch_add(bytes as u64, Relaxed);
+    }
+
+    fn sum(&self, of: impl Fn(&Pushed) -> &AtomicU64) -> u64 {
+        self.pushed.iter().map(|pushed| of(pushed).load(Relaxed)).sum()
     }
 
     /// Exchanges whose records are not written yet.
     pub(crate) fn waiting(&self) -> u64 {
-        self.waiting.load(Relaxed)
+        // Those that are done are read first: each of them was pushed before.
+        let done = self.done.load(Acquire);
+        self.sum(|pushed| &pushed.exchanges).saturating_sub(done)
     }
 
+    fn waiting_bytes(&self) -> usize {
+        let freed = self.freed_bytes.load(Acquire);
+        // More can be freed than was seen as pushed: the two are read one after the other.
+        let waiting = self.sum(|pushed| &pushed.bytes).wrapping_sub(freed) as i64;
+        waiting.max(0) as usize
+    }
+
+    /// Bytes only become fewer here, so the peak is seen if it is noted before.
+    fn note_peak(&self) {
+        self.peak_bytes.fetch_max(self.waiting_bytes() as u64, Relaxed);
+    }
+
+    /// Exchanges that arrived so far.
     pub(crate) fn arrived(&self, phase: usize) -> u64 {
-        self.arrived[phase].load(Relaxed)
+        self.sum(|pushed| &pushed.arrived[phase])
     }
 
     pub(crate) fn never_left(&self, phase: usize) -> u64 {
-        self.never_left[phase].load(Relaxed)
+        self.sum(|pushed| &pushed.never_left[phase])
     }
 
     /// A request failed according to its record.
@@ -201,7 +259,7 @@ impl Queue {
 
     /// Whether records are so far behind that nothing new may be sent.
     pub(crate) fn is_behind(&self, now: MonoNs) -> bool {
-        self.waiting_bytes.load(Relaxed) > self.budget || self.longest_wait(now) > LONGEST_WAIT
+        self.waiting_bytes() > self.budget || self.longest_wait(now) > LONGEST_WAIT
     }
 
     /// Set by the conductor, which knows whether there is anything to send at all.
@@ -230,11 +288,12 @@ impl Queue {
     }
 
     pub(crate) fn is_half_full(&self) -> bool {
-        self.waiting_bytes.load(Relaxed) > self.budget / 2
+        self.waiting_bytes() > self.budget / 2
     }
 
     pub(crate) fn peak_bytes(&self) -> usize {
-        self.peak_bytes.load(Relaxed)
+        self.note_peak();
+        self.peak_bytes.load(Relaxed) as usize
     }
 
     /// No more exchanges will arrive.

@@ -89,7 +89,7 @@ pub mod tls;
 pub mod turn;
 
 pub use budget::ResponseBudget;
-pub use buffers::BufferReturn;
+pub use buffers::{BufferReturn, ReadBuffers};
 pub use cancel::{Cancel, CancelReason};
 pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protocol, Reuse};
 pub use clock::DeadlineTimer;

@@ -53,8 +53,8 @@ impl Batch {
 impl Drop for Batch {
     fn drop(&mut self) {
         let mut by_worker: Vec<Vec<_>> = self.buffers.iter().map(|_| Vec::new()).collect();
-        for FinishedExchange { exchange, .. } in self.exchanges.drain(..) {
-            by_worker[usize::from(exchange.tag.worker)].push((exchange.raw, exchange.timeline.reads));
+        for mut exchange in self.exchanges.drain(..) {
+            by_worker[usize::from(exchange.tag.worker)].push(exchange.take_buffers());
         }
         for (buffers, spent) in self.buffers.iter().zip(&mut by_worker).filter(|(_, spent)| !spent.is_empty()) {
             buffers.give(spent);

@@ -324,13 +324,13 @@ impl Worker {
         if awaited.legs || awaited.reply || awaited.first_content {
             tokio::task::spawn_local(async move {
                 let exchange = worker.send_and_read(out, &cancel, awaited).await;
-                worker.land(slot, FinishedExchange { exchange, prompt });
+                worker.land(slot, FinishedExchange::new(exchange, prompt));
             });
             return;
         }
         tokio::task::spawn_local(async move {
             let exchange = worker.client.send(out, &cancel, &mut worker.redirects()).await;
-            worker.land(slot, FinishedExchange { exchange, prompt });
+            worker.land(slot, FinishedExchange::new(exchange, prompt));
         });
     }
 

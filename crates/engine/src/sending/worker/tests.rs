@@ -137,7 +137,7 @@ impl Desk {
     }
 
     fn exchanges(&self) -> Vec<Exchange> {
-        self.finished().into_iter().map(|finished| finished.exchange).collect()
+        self.finished().into_iter().map(FinishedExchange::into_exchange).collect()
     }
 
     fn reader(&self) -> Reader {
