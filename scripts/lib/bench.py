@@ -131,6 +131,11 @@ class Sim:
         counts = re.findall(r'^http_requests_total\{.*method="POST".*\} (\S+)$', text, re.MULTILINE)
         return int(sum(map(float, counts)))
 
+    def cpu_s(self):
+        """The CPU time of the server so far, in steps of 10 ms."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            return sum(cpu_of_stat(stat.read())[1:])
+
 
 class Steal:
     """The share of processor time that the host took away since this was made."""
@@ -148,6 +153,17 @@ class Steal:
     def share(self):
         total, steal = (after - before for after, before in zip(self.read(), self.before))
         return steal / total if total else 0.0
+
+
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_of_stat(stat):
+    """The name, and the seconds in user and in system mode, of a process or thread by its `stat` in /proc."""
+    # the name is in parentheses, and may contain some
+    name, rest = stat.partition("(")[2].rpartition(")")[::2]
+    fields = rest.split()
+    return name, int(fields[11]) * TICK_S, int(fields[12]) * TICK_S
 
 
 def disturbed(share):
