@@ -1,7 +1,7 @@
 //! Runs the load: a conductor, workers, a record coordinator and record threads.
 //!
-//! The conductor lives in the loop of the only worker, or on its own thread if there are several workers. Workers only
-//! send and read. Record threads parse, count and compute at the lowest priority, so they never delay the stamp of a
+//! The conductor lives in the loop of a single worker, or on its own thread if there are several workers. Workers are
+//! added while the run is on, if one of them is saturated. Workers only send and read. Record threads parse, count and compute at the lowest priority, so they never delay the stamp of a
 //! byte.
 //!
 //! # Layout
@@ -35,8 +35,9 @@
 //!   holds up neither the coordinator nor another sink. Whatever it has not written counts in the budget.
 //!
 //! Requests
-//! - A session stays with the worker of its first turn, which keeps its `dialect::Session`. The reply is in the session
-//!   before the schedule learns that the turn returned. Text that arrived before a failure is a reply too.
+//! - A session stays with the worker of its first turn, which keeps its `dialect::Session`. Workers that are added get
+//!   new sessions only. The reply is in the session before the schedule learns that the turn returned. Text that arrived
+//!   before a failure is a reply too.
 //! - Bodies are encoded before the clock starts, up to `AIPERF_DATASET_PREPARED_BYTES` and a quarter of the free
 //!   memory. The rest is encoded ahead of the draws, which are known (`ahead`). No worker makes or encodes a
 //!   conversation, and no worker waits for a body: a late one is made by a thread of its own, sent when it is ready,
