@@ -56,7 +56,7 @@ section! {
     Runtime {
         /// What the screen shows
         ui: UiKind;
-        /// Upper limit of worker threads
+        /// Number of worker threads; without it, it follows the load
         workers: i64 [at_least(1.0)];
         /// Minimum number of workers
         workers_min: i64 [at_least(1.0)];
