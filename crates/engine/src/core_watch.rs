@@ -6,7 +6,7 @@
 //! from the server that it measures: a thread that uses more than a third of a core for a second loses it for the rest
 //! of the run.
 //!
-//! The same figures show when the threads cannot carry the load, so that more of them are started (`crew`).
+//! The same figures show when the threads cannot carry the load, so that more of them are started (`worker_threads`).
 
 use crate::kernel_counters::CoreTime;
 use aiperf_plan::WorkerPriority;
@@ -44,7 +44,7 @@ pub(crate) struct CoreWatch {
 struct Watched {
     thread: Pid,
     is_realtime: bool,
-    recent: Recent,
+    recent: CoreUse,
     since: MonoNs,
     /// How long it had waited for a core before.
     waited_before: Nanos,
@@ -77,9 +77,9 @@ pub(crate) struct Found {
 
 /// The use of a core within the last second.
 #[derive(Debug, Default)]
-struct Recent(VecDeque<(MonoNs, Nanos)>);
+struct CoreUse(VecDeque<(MonoNs, Nanos)>);
 
-impl Recent {
+impl CoreUse {
     /// Notes how much of a core was used so far.
     fn note(&mut self, now: MonoNs, used: Nanos) {
         // The oldest entry is a window old or older, so that a whole window is covered.
@@ -90,7 +90,7 @@ impl Recent {
     }
 
     /// How long the window is, and how much of a core was used in it. The window is a tick longer than a second at most.
-    fn used(&self) -> (Nanos, Nanos) {
+    fn window_and_used(&self) -> (Nanos, Nanos) {
         let ends = self.0.front().zip(self.0.back());
         ends.map_or((WINDOW, Nanos::ZERO), |((since, first), (now, used))| {
             (now.since(*since).max(WINDOW), Nanos(used.0.saturating_sub(first.0)))
@@ -98,12 +98,12 @@ impl Recent {
     }
 
     fn is_over_budget(&self) -> bool {
-        let (window, used) = self.used();
+        let (window, used) = self.window_and_used();
         used.0 > window.0 / SHARE
     }
 
     fn share(&self) -> f64 {
-        let (window, used) = self.used();
+        let (window, used) = self.window_and_used();
         used.0 as f64 / window.0 as f64
     }
 }
@@ -169,10 +169,10 @@ impl CoreWatch {
             let _ = ask_for_short_slices(thread);
         }
         let found = Found { was_realtime: is_realtime, ..Found::default() };
-        let (recent, since, waited_before) = (Recent::default(), mono_now(), time.unwrap_or_default().waited);
+        let (recent, since, waited_before) = (CoreUse::default(), mono_now(), time.unwrap_or_default().waited);
         let mut watched = lock(&self.watched);
         watched.push(Watched { thread, is_realtime, recent, since, waited_before, found });
-        Entered { watch: self.clone(), number: watched.len() - 1 }
+        Entered { watch: self.clone(), number: watched.len() - 1, is_counted: time.is_some() }
     }
 
     /// The findings of the last look.
@@ -239,6 +239,7 @@ impl Drop for Looking {
 pub(crate) struct Entered {
     watch: Arc<CoreWatch>,
     number: usize,
+    is_counted: bool,
 }
 
 impl Entered {
@@ -246,6 +247,11 @@ impl Entered {
     pub(crate) fn found(&self) -> Found {
         self.watch.look();
         lock(&self.watch.watched)[self.number].found
+    }
+
+    /// Whether the kernel counts the CPU time of threads.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.is_counted
     }
 
     /// The share of a core that this thread used within the last second.
@@ -273,7 +279,7 @@ mod tests {
 
     /// When a thread that uses this share of a core is found to exceed its budget, in seconds.
     fn exceeded_at(share: f64) -> Option<f64> {
-        let mut recent = Recent::default();
+        let mut recent = CoreUse::default();
         let times = (0..600).map(|tick| Nanos::from_millis(tick * 100));
         let used = |time: Nanos| Nanos((time.0 as f64 * share) as u64);
         let exceeds = |time: &Nanos| {
@@ -292,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_thread_is_busy_only_after_a_second() {
-        let mut recent = Recent::default();
+        let mut recent = CoreUse::default();
         let mut share = |ms: u64| {
             recent.note(MonoNs(ms * 1_000_000), Nanos::from_millis(ms * 9 / 10));
             recent.share()
@@ -303,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_burst_counts_for_a_second() {
-        let mut recent = Recent::default();
+        let mut recent = CoreUse::default();
         let mut note = |ms: u64, used_ms: u64| {
             recent.note(MonoNs(ms * 1_000_000), Nanos::from_millis(used_ms));
             recent.is_over_budget()

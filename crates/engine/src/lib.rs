@@ -1,8 +1,8 @@
 //! Runs the load: a conductor, workers, a record coordinator and record threads.
 //!
 //! The conductor lives in the loop of a single worker, or on its own thread if there are several workers. Workers are
-//! added while the run is on, if one of them is saturated. Workers only send and read. Record threads parse, count and compute at the lowest priority, so they never delay the stamp of a
-//! byte.
+//! added while the run is on, if one of them is saturated. Workers only send and read. Record threads parse, count and
+//! compute at the lowest priority, so they never delay the stamp of a byte.
 //!
 //! # Layout
 //! From the bottom up; each module uses only those before it. Sending and recording do not know each other: only the

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
 
-const FORM: BinaryForm = BinaryForm { name: "aiperf run part", version: 2 };
+const FORM: BinaryForm = BinaryForm { name: "aiperf run part", version: 3 };
 
 /// The name of a records file that another engine could not write.
 const SINK_OF_PART: &str = "records of a part";

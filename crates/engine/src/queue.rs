@@ -18,17 +18,17 @@ pub(crate) struct FinishedExchange {
     exchange: Box<Exchange>,
     /// Set if the prompt can be counted by what it adds to the prompts before it.
     pub(crate) prompt: Option<Arc<PromptHistory>>,
-    held: usize,
+    bytes: usize,
 }
 
 impl FinishedExchange {
     pub(crate) fn new(exchange: Exchange, prompt: Option<Arc<PromptHistory>>) -> Self {
-        Self { held: held(&exchange), exchange: Box::new(exchange), prompt }
+        Self { bytes: bytes(&exchange), exchange: Box::new(exchange), prompt }
     }
 
     /// Its approximate size in memory.
-    pub(crate) fn held(&self) -> usize {
-        self.held
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Its buffers, for use by another exchange.
@@ -43,7 +43,7 @@ impl FinishedExchange {
     }
 }
 
-fn held(exchange: &Exchange) -> usize {
+fn bytes(exchange: &Exchange) -> usize {
     let parsed = exchange.parsed.as_deref().map_or(0, |parsed| {
         let texts = [&parsed.output_text, &parsed.reasoning_text];
         let texts = texts.into_iter().flatten().map(String::len).sum::<usize>();
@@ -96,8 +96,8 @@ impl Eq for Queued {}
 /// The sending end of the queue, and counters of everything in it.
 pub(crate) struct Queue {
     lanes: Lanes<Queued>,
-    /// By worker.
-    pushed: Vec<Pushed>,
+    /// By worker, then by phase.
+    pushed: Vec<Vec<Pushed>>,
     /// Exchanges whose records are written, and the bytes that these and smaller records have freed.
     done: AtomicU64,
     freed_bytes: AtomicU64,
@@ -116,30 +116,22 @@ pub(crate) struct Queue {
     oldest: AtomicU64,
 }
 
-/// What a worker pushed so far. Only this worker writes it, so plain stores are enough, and it has cache lines of its
+/// What a worker pushed so far in a phase. Only this worker writes it, so plain stores are enough, and it has cache lines of its
 /// own: counters that all workers share cost each of them a wait for the others.
+#[derive(Default)]
 #[repr(align(128))]
 struct Pushed {
     exchanges: AtomicU64,
     bytes: AtomicU64,
-    /// By phase.
-    arrived: Vec<AtomicU64>,
-    /// Those of `arrived` that never left this machine.
-    never_left: Vec<AtomicU64>,
+    /// Exchanges that never left this machine.
+    never_left: AtomicU64,
 }
 
 impl Pushed {
-    fn over(phases: usize) -> Self {
-        let zeros = || (0..phases).map(|_| AtomicU64::new(0)).collect();
-        Self { exchanges: AtomicU64::new(0), bytes: AtomicU64::new(0), arrived: zeros(), never_left: zeros() }
-    }
-
     fn add(&self, exchange: &FinishedExchange) {
-        let phase = usize::from(exchange.tag.phase.0);
         let add = |counter: &AtomicU64, more: u64| counter.store(counter.load(Relaxed) + more, Relaxed);
-        add(&self.arrived[phase], 1);
-        add(&self.never_left[phase], u64::from(exchange.never_left()));
-        add(&self.bytes, exchange.held() as u64);
+        add(&self.never_left, u64::from(exchange.never_left()));
+        add(&self.bytes, exchange.bytes() as u64);
         add(&self.exchanges, 1);
     }
 }
@@ -153,7 +145,7 @@ impl Queue {
         let (lanes, arrivals) = lanes(workers);
         let queue = Self {
             lanes,
-            pushed: (0..workers).map(|_| Pushed::over(phases)).collect(),
+            pushed: (0..workers).map(|_| (0..phases).map(|_| Pushed::default()).collect()).collect(),
             done: AtomicU64::new(0),
             freed_bytes: AtomicU64::new(0),
             peak_bytes: AtomicU64::new(0),
@@ -170,11 +162,11 @@ impl Queue {
 
     pub(crate) fn push(&self, exchange: FinishedExchange) {
         let worker = usize::from(exchange.tag.worker);
-        self.pushed[worker].add(&exchange);
+        self.pushed[worker][usize::from(exchange.tag.phase.0)].add(&exchange);
         if self.lanes.is_closed() {
             // The coordinator is gone because of a fault in this program. The run ends normally and then reports the
             // fault.
-            return self.finish([usize::from(exchange.tag.phase.0)], exchange.held());
+            return self.finish([usize::from(exchange.tag.phase.0)], exchange.bytes());
         }
         self.lanes.push(worker, Queued { at: mono_now(), finished: exchange });
     }
@@ -184,7 +176,7 @@ impl Queue {
         self.note_peak();
         // Raw exchanges take more bytes as lines of a file.
         let freed = (exchanges as u64).wrapping_sub(records as u64);
-        self.freed_bytes.fetch_add(freed, Relaxed);
+        self.freed_bytes.fetch_add(freed, Release);
         self.note_peak();
     }
 
@@ -196,12 +188,16 @@ impl Queue {
             self.recorded[phase].fetch_add(1, Relaxed);
             count += 1;
         }
-        self.done.fetch_add(count, Relaxed);
-        self.freed_bytes.fetch_add(bytes as u64, Relaxed);
+        self.done.fetch_add(count, Release);
+        self.freed_bytes.fetch_add(bytes as u64, Release);
     }
 
     fn sum(&self, of: impl Fn(&Pushed) -> &AtomicU64) -> u64 {
-        self.pushed.iter().map(|pushed| of(pushed).load(Relaxed)).sum()
+        self.pushed.iter().flatten().map(|pushed| of(pushed).load(Relaxed)).sum()
+    }
+
+    fn sum_of_phase(&self, phase: usize, of: impl Fn(&Pushed) -> &AtomicU64) -> u64 {
+        self.pushed.iter().map(|phases| of(&phases[phase]).load(Relaxed)).sum()
     }
 
     /// Exchanges whose records are not written yet.
@@ -225,11 +221,11 @@ impl Queue {
 
     /// Exchanges that arrived so far.
     pub(crate) fn arrived(&self, phase: usize) -> u64 {
-        self.sum(|pushed| &pushed.arrived[phase])
+        self.sum_of_phase(phase, |pushed| &pushed.exchanges)
     }
 
     pub(crate) fn never_left(&self, phase: usize) -> u64 {
-        self.sum(|pushed| &pushed.never_left[phase])
+        self.sum_of_phase(phase, |pushed| &pushed.never_left)
     }
 
     /// A request failed according to its record.

@@ -11,7 +11,6 @@ use crate::events::worker_counters::AllCounters;
 use crate::kernel_counters::Disturbance;
 use crate::queue::Queue;
 use crate::recording::coordinator::{Coordinated, Coordinator, Resources};
-use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::live_judge::LiveJudge;
 use crate::recording::looks::{self, Looker};
@@ -23,10 +22,11 @@ use crate::recording::sinks::{OrderedSinks, RecordSink, SinkFailure, SinkWriter}
 use crate::requests::Requests;
 use crate::requests::body_threads::BodyThreads;
 use crate::sending::conductor::{PhaseRun, Sources};
-use crate::sending::crew::Growth;
+use crate::sending::drive::Driven;
 use crate::sending::hooks::{self, HookThread, PhaseHooks};
-use crate::sending::load::{Driven, Load, Shared, WorkerSetup};
+use crate::sending::load::{Load, Shared, WorkerSetup};
 use crate::sending::unsent::Unsent;
+use crate::sending::worker_threads::Growth;
 use crate::sizing::{Demand, Machine, Sizing};
 use crate::stop::Stop;
 use aiperf_metrics::{
@@ -162,10 +162,10 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
     let places = || Arc::new(Semaphore::new((sizing.connections as usize).min(Semaphore::MAX_PERMITS)));
     let places = can_run_out.then(places);
     let budget = Arc::new(ResponseBudget::new(plan.endpoint.http.kept_bodies_limit));
-    let shared = Shared { connect: from_plan::connect_settings(&plan)?, places, budget };
+    let all_workers = sizing.all_workers();
+    let shared = Shared { workers: all_workers, connect: from_plan::connect_settings(&plan)?, places, budget };
     let counters = AllCounters::of(sizing.workers, sizing.more_workers);
-    let setup = |number| WorkerSetup::new(&plan, number, sizing, &shared);
-    let all_workers = sizing.workers + sizing.more_workers;
+    let setup = |number| WorkerSetup::new(&plan, number, &shared);
     let workers: Vec<WorkerSetup> = (0..all_workers).map(setup).collect();
     let ids = phases.iter().map(|phase| phase.id.clone()).collect();
     let (queue, queued) = Queue::new(queue_budget(plan.runtime.record_queue_budget, &sinks), phases.len(), all_workers);
@@ -184,14 +184,14 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
         watched: Watched::new(&plan.metrics.until, &metrics),
     });
 
-    let recorder = |number: usize, courtesy: Courtesy| {
+    let recorder = |number: usize| {
         let encoders = sinks.iter().map(|sink| (sink.encoder)()).collect();
-        Recorder::new(context.clone(), number as u16, courtesy, encoders)
+        Recorder::new(context.clone(), number as u16, encoders)
     };
     let mut record_threads = Vec::new();
     let mut mailboxes = Mailboxes::default();
     for number in 0..sizing.record_threads {
-        let (recorder, mailbox) = (recorder(number, Courtesy::GIVES_WAY), mailboxes.add());
+        let (recorder, mailbox) = (recorder(number), mailboxes.add());
         let work = move || record_thread::run(recorder, &mailbox);
         record_threads.push(spawn(format!("aiperf-record-{number}"), work)?);
     }
@@ -202,7 +202,7 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
     drop(to_conductor);
     let spawn_looker = |looker: Looker| spawn("aiperf-looks".to_owned(), move || looker.run());
     let looker = looker.map(spawn_looker).transpose()?;
-    let own_recorder = recorder(sizing.record_threads, Courtesy::GoesOn);
+    let own_recorder = recorder(sizing.record_threads);
     let (sinks, writers) = OrderedSinks::new(sinks, &context.shelves, plan.runtime.flush_every, mono_now());
     let spawn_writer = |writer: SinkWriter| spawn(writer.thread_name(), move || writer.run());
     let writers: Vec<JoinHandle<()>> = writers.into_iter().map(spawn_writer).collect::<Result<_, _>>()?;
@@ -242,13 +242,12 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
         counters,
         stop: stop.clone(),
         events,
-        growth: Growth::default(),
         pace,
     };
     let bodies = BodyThreads::start(&load.requests, Machine::here().cores)?;
     let (calls, hook_thread) = hooks.map(hooks::start).transpose()?.unzip();
     let sources = Sources { hooks: calls, recorded };
-    let driven = catch_unwind(AssertUnwindSafe(|| load.drive(workers, sizing.workers, sources)));
+    let driven = catch_unwind(AssertUnwindSafe(|| load.drive(workers, sizing.workers, Growth::default(), sources)));
     let driven = driven.unwrap_or(Err(EngineError::Panicked("conductor")));
     drop(bodies);
     // Whatever happened, the measured results are written.
@@ -303,10 +302,11 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
     for (phase, records) in totals.phases.iter_mut().enumerate() {
         context.sweeps.finish(phase, records);
     }
-    let Driven { conductor, holds: (holds, held), clocks, found, found_of_conductor } = driven?;
+    let Driven { conductor, holds: (holds, held), clocks, found, found_of_conductor, added_after } = driven?;
     let given_up = conductor.given_up();
     let conduct = Conduct {
         workers: found.len(),
+        workers_added_after: added_after,
         record_threads: sizing.record_threads,
         backlog_at_end,
         drain: mono_now().since(ended),
@@ -367,7 +367,7 @@ const MOST_SETS: usize = 64;
 fn instruments(metrics: &Metrics, sizing: Sizing, phases: usize, events: &Events) -> Instruments {
     let all = Instruments::of(metrics);
     // The coordinator computes records too.
-    let sets = sizing.workers * (sizing.record_threads + 1) * phases;
+    let sets = sizing.all_workers() * (sizing.record_threads + 1) * phases;
     if sets <= MOST_SETS {
         return all;
     }

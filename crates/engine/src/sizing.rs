@@ -9,13 +9,15 @@ const OTHER_DESCRIPTORS: u64 = 64;
 const DESCRIPTORS_A_WORKER: u64 = 4;
 /// Streams that one worker handles well.
 const STREAMS_A_WORKER: u64 = 512;
-/// Requests per second that one worker sends well. A closed loop against an instant server reaches about 44,000
-/// (`scripts/saturate --seconds 30`).
+/// Requests per second that one worker sends well. A closed loop against an instant server reaches about 74,000
+/// (`scripts/saturate --sim-threads 8 --pin` on 16 cores).
 const REQUESTS_A_WORKER: f64 = 40_000.0;
 
 /// With fewer connections the run is refused: an open loop would mostly wait for them, and with none it would wait for
 /// ever.
 const LEAST_CONNECTIONS: u64 = 4;
+/// A load without a limit hardly needs more of them.
+const ENOUGH_CONNECTIONS: u64 = 10_000;
 
 /// The resources of the process.
 #[derive(Clone, Copy, Debug)]
@@ -106,10 +108,17 @@ pub(crate) struct TooFewDescriptors {
 }
 
 impl Sizing {
+    /// The workers at the start, and those that may be added.
+    pub(crate) fn all_workers(&self) -> usize {
+        self.workers + self.more_workers
+    }
+
     /// As many workers as handle the load well, at most half of the cores, at least one. Others follow if the load is
-    /// larger than expected. The number in the plan takes precedence, and then no others follow. If nothing bounds the requests in flight, the run gets as many connections as possible. A request
-    /// that finds none waits, and the wait is counted. Record threads have the lowest priority and use what is left of
-    /// each core: with one per worker, 16 cores held dispatch back for 6 of 10 seconds at saturation.
+    /// larger than expected. The number in the plan takes precedence, and then no others follow.
+    ///
+    /// If nothing bounds the requests in flight, the run gets as many connections as possible. A request that finds none
+    /// waits, and the wait is counted. Record threads have the lowest priority and use what is left of each core: with
+    /// one per worker, 16 cores held dispatch back for 6 of 10 seconds at saturation.
     pub(crate) fn of(demand: Demand, machine: Machine) -> Result<Self, TooFewDescriptors> {
         let Machine { cores, descriptors } = machine;
         let peak = demand.peak_in_flight;
@@ -138,9 +147,11 @@ impl Sizing {
             1 => most,
             workers => most - workers,
         };
-        let left = (allowed - certain) / DESCRIPTORS_A_WORKER;
-        let more = if more > left { 0 } else { more };
-        let connections = wanted.min(allowed - more * DESCRIPTORS_A_WORKER);
+        // While the load moves to workers that are added, the others still have the connections that they used.
+        let while_moving = allowed.saturating_sub(more * DESCRIPTORS_A_WORKER) / 2;
+        let has_room = wanted.min(certain.max(ENOUGH_CONNECTIONS)) <= while_moving;
+        let more = if has_room { more } else { 0 };
+        let connections = wanted.min(if more > 0 { while_moving } else { allowed });
         let (workers, more_workers) = (workers as usize, more as usize);
         let record_threads = cores.saturating_sub(1).max(1);
         Ok(Self { workers, more_workers, record_threads, connections })
@@ -200,8 +211,14 @@ mod tests {
         assert_eq!(sized(64, SMALL).unwrap().more_workers, 0, "two cores have one worker");
         let set = Demand { workers: Some(2), ..closed(64) };
         assert_eq!(Sizing::of(set, LARGE).unwrap().more_workers, 0, "the user has set their number");
-        let few = Machine { cores: 16, descriptors: 64 + 4 + 64 + 31 };
-        assert_eq!(sized(64, few).unwrap().more_workers, 0, "each needs descriptors");
+        // Files, one worker with its connections, and eight more with as many connections.
+        let descriptors = 64 + (4 + 64) + (8 * 4 + 64);
+        let more = |descriptors| sized(64, Machine { cores: 16, descriptors }).unwrap().more_workers;
+        assert_eq!(
+            (more(descriptors), more(descriptors - 1)),
+            (8, 0),
+            "the connections of the first may still be open"
+        );
     }
 
     #[test]
@@ -215,9 +232,10 @@ mod tests {
     fn a_load_without_a_limit_gets_as_many_connections_as_possible() {
         let open = demand(vec![phase(at_rate(10.0), None, LONG)]);
         let sizing = Sizing::of(open, LARGE).unwrap();
-        assert_eq!(sizing, Sizing { workers: 1, more_workers: 8, record_threads: 15, connections: 999_900 });
+        assert_eq!(sizing, Sizing { workers: 1, more_workers: 8, record_threads: 15, connections: 499_950 });
         let few = Machine { cores: 16, descriptors: 1024 };
-        assert_eq!(Sizing::of(open, few).unwrap().connections, 924);
+        let sizing = Sizing::of(open, few).unwrap();
+        assert_eq!((sizing.more_workers, sizing.connections), (0, 956), "connections come before workers");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::sending::hooks::PhaseHooks;
 use aiperf_transport::{
-    Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Resolution, Reuse,
-    SocketOptions, StampMode, StreamEnd,
+    Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Outstanding, Protocol, ProxyChoice, Resolution,
+    Reuse, SocketOptions, StampMode, StreamEnd,
 };
 use aiperf_types::{MonoNs, Nanos, PhaseId, RequestTag};
 use std::io::{self, Read, Write};
@@ -63,7 +63,7 @@ pub(crate) fn client(port: u16, reuse: Reuse, kept_limit: usize) -> Client {
             resolution: Resolution::default(),
             tls: Arc::default(),
             proxies: ProxyChoice::default(),
-            outstanding: 4,
+            outstanding: Outstanding::up_to(4),
         },
         places: None,
         keepalive: Nanos::MAX,

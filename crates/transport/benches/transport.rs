@@ -2,8 +2,8 @@
 
 use aiperf_transport::framer::Framer;
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Redirects,
-    Resolution, Reuse, SocketOptions, StampMode, StreamEnd, clock,
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Outstanding, Protocol, ProxyChoice,
+    Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, clock,
 };
 use aiperf_types::{Nanos, RequestTag};
 use bytes::Bytes;
@@ -73,7 +73,7 @@ fn client(port: u16, stamps: StampMode) -> Client {
             resolution: Resolution::default(),
             tls: Arc::default(),
             proxies: ProxyChoice::default(),
-            outstanding: 1,
+            outstanding: Outstanding::up_to(1),
         },
         places: None,
         keepalive: Nanos::MAX,

@@ -129,6 +129,7 @@ pub fn reason(exchange: &Exchange) -> Cow<'_, str> {
     String::from_utf8_lossy(line.splitn(3, |&b| b == b' ').nth(2).unwrap_or_default().trim_ascii())
 }
 
+/// Found by vector: a look at each byte took 3% of the time of a record.
 fn head_lines(exchange: &Exchange) -> impl Iterator<Item = &[u8]> {
     let mut rest = exchange.raw.get(exchange.head_at..exchange.body_at);
     std::iter::from_fn(move || {

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex};
 const FRESH: usize = 8 << 10;
 /// Buffers larger than this are not kept: one huge response must not stay for ever.
 const KEEP_LIMIT: usize = 256 << 10;
-/// Bytes of the buffers on the shelf. While record threads have no core, thousands of responses wait, and their buffers
-/// come back at once. With room for 512 of them, fresh buffers took 5% of the processor time of a saturated run, and page
-/// faults as much.
+/// Bytes of the buffers on a shelf, and on those of all workers. While record threads have no core, thousands of
+/// responses wait, and their buffers come back at once. With room for 512 of them, fresh buffers took 5% of the processor
+/// time of a saturated run, and page faults as much.
 const KEEP_BYTES: usize = 32 << 20;
+const KEEP_BYTES_IN_ALL: usize = 96 << 20;
 
 /// Buffers to take from the shelf at a time: those that came back last, which are still in the caches.
 const AT_ONCE: usize = 64;
@@ -20,27 +21,40 @@ const AT_ONCE: usize = 64;
 pub type ReadBuffers = (Vec<u8>, Vec<Read>);
 
 /// Where record threads give buffers back.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct BufferReturn(Arc<Mutex<Shelf>>);
 
-#[derive(Default)]
 struct Shelf {
     buffers: Vec<ReadBuffers>,
     bytes: usize,
+    most: usize,
 }
 
 fn size((raw, reads): &ReadBuffers) -> usize {
     raw.capacity() + reads.capacity() * size_of::<Read>() + size_of::<ReadBuffers>()
 }
 
+/// For the only worker.
+impl Default for BufferReturn {
+    fn default() -> Self {
+        Self::of_one_in(1)
+    }
+}
+
 impl BufferReturn {
+    /// For one of so many workers.
+    pub fn of_one_in(workers: usize) -> Self {
+        let most = KEEP_BYTES.min(KEEP_BYTES_IN_ALL / workers.max(1));
+        Self(Arc::new(Mutex::new(Shelf { buffers: Vec::new(), bytes: 0, most })))
+    }
+
     /// Gives buffers back, all at once. They are dropped while another thread has the shelf: that may be a thread of
     /// lowest priority without a core, and no thread waits for one.
     pub fn give(&self, spent: &mut Vec<ReadBuffers>) {
         let Ok(mut shelf) = self.0.try_lock() else { return spent.clear() };
         for buffers in spent.drain(..).filter(|(raw, _)| raw.len() <= KEEP_LIMIT) {
             let bytes = shelf.bytes + size(&buffers);
-            if bytes <= KEEP_BYTES {
+            if bytes <= shelf.most {
                 shelf.bytes = bytes;
                 shelf.buffers.push(buffers);
             }

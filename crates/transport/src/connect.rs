@@ -147,14 +147,24 @@ fn shrink_until_accepted(mut size: usize, set: impl Fn(usize) -> nix::Result<()>
 }
 
 /// What makes connections what they are.
+/// A limit of the connects that are outstanding at once. Its clones share it.
+#[derive(Clone)]
+pub struct Outstanding(Arc<Semaphore>);
+
+impl Outstanding {
+    /// This many connects; at least one.
+    pub fn up_to(most: usize) -> Self {
+        Self(Arc::new(Semaphore::new(most.max(1))))
+    }
+}
+
 #[derive(Clone)]
 pub struct ConnectSettings {
     pub socket: SocketOptions,
     pub resolution: Resolution,
     pub tls: Arc<TlsSettings>,
     pub proxies: ProxyChoice,
-    /// Connects outstanding at once.
-    pub outstanding: usize,
+    pub outstanding: Outstanding,
 }
 
 /// Connects, at most so many at once: a thousand cold connects in one go overflow accept queues, and each overflow is
@@ -162,15 +172,13 @@ pub struct ConnectSettings {
 pub struct Connector {
     settings: ConnectSettings,
     reader: Rc<StampedReader>,
-    outstanding: Semaphore,
     pace: Arc<ConnectPace>,
 }
 
 impl Connector {
     /// A connector whose connections are read by a reader.
     pub fn new(settings: ConnectSettings, reader: Rc<StampedReader>) -> Self {
-        let outstanding = Semaphore::new(settings.outstanding.max(1));
-        Self { settings, reader, outstanding, pace: Arc::new(ConnectPace::reporting(|_| ())) }
+        Self { settings, reader, pace: Arc::new(ConnectPace::reporting(|_| ())) }
     }
 
     /// Keeps a pace with others, where servers take no connections.
@@ -181,11 +189,12 @@ impl Connector {
     /// Opens a connection and notes its steps. Each begins at the instant at which the one before it ended.
     pub(crate) async fn connect(&self, target: &Target, timeline: &mut Timeline) -> Result<Connection, Failure> {
         let paced = self.pace.wait(&target.address).await;
-        let place = self.outstanding.try_acquire().ok();
+        let outstanding = &self.settings.outstanding.0;
+        let place = outstanding.try_acquire().ok();
         let waited = paced.or_else(|| place.is_none().then(mono_now));
         let _place = match place {
             Some(place) => Some(place),
-            None => self.outstanding.acquire().await.ok(),
+            None => outstanding.acquire().await.ok(),
         };
         if let Some(since) = waited {
             timeline.connect_wait = (since, mono_now());

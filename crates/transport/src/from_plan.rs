@@ -1,6 +1,6 @@
 //! Settings of connections and calls, from the plan.
 
-use crate::connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
+use crate::connect::{AddressChoice, ConnectSettings, Outstanding, Resolution, SocketOptions};
 use crate::fetch::Fetcher;
 use crate::origin::Origin;
 use crate::proxy::{Proxy, ProxyChoice};
@@ -72,7 +72,7 @@ pub fn connect_settings(plan: &Plan) -> Result<ConnectSettings, TlsError> {
         },
         tls,
         proxies: ProxyChoice::by(choose),
-        outstanding: http.connects_outstanding as usize,
+        outstanding: Outstanding::up_to(http.connects_outstanding as usize),
     })
 }
 

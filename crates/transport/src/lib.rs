@@ -93,7 +93,7 @@ pub use buffers::{BufferReturn, ReadBuffers};
 pub use cancel::{Cancel, CancelReason};
 pub use client::{Client, ClientSettings, OutgoingRequest, PlannedCancel, Protocol, Reuse};
 pub use clock::DeadlineTimer;
-pub use connect::{AddressChoice, ConnectSettings, Resolution, SocketOptions};
+pub use connect::{AddressChoice, ConnectSettings, Outstanding, Resolution, SocketOptions};
 pub use download::{Download, DownloadError, Patience};
 pub use fetch::{Call, FetchError, FetchSession, FetchTimes, Fetched, Fetcher, SessionSettings};
 pub use handshake::{Closing, Handshake};

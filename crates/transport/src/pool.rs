@@ -81,6 +81,11 @@ impl Pool {
         }
     }
 
+    /// Closes the connections that no request has used since an instant. Those of sessions stay.
+    pub(crate) fn close_unused(&self, since: MonoNs) {
+        self.anyones.borrow_mut().iter_mut().for_each(|idle| idle.retain(|idle| idle.since >= since));
+    }
+
     /// Keeps a connection for the next request.
     pub(crate) fn give(&self, target: usize, holder: Holder, connection: Connection) {
         let idle = Idle { connection, since: mono_now() };
@@ -133,5 +138,30 @@ mod tests {
         drop(server);
         assert!(pool.take(0, Holder::Session(1)).is_none(), "a close");
         assert!(pool.sessions.borrow().is_empty(), "nothing stays of a session");
+    }
+
+    #[test]
+    fn connections_that_nobody_has_used_since_an_instant_are_closed() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut servers = Vec::new();
+        let mut connect = || {
+            let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            client.set_nonblocking(true).unwrap();
+            servers.push(listener.accept().unwrap().0);
+            let socket = Socket::from(TcpStream::from_std(client).unwrap());
+            Connection::plain(socket, Rc::new(StampedReader::new(StampMode::User)))
+        };
+        let pool = Pool::new(None, Nanos::MAX);
+        pool.give(0, Holder::Anyone, connect());
+        pool.give(0, Holder::Session(1), connect());
+        let since = mono_now().plus(Nanos(1));
+        while mono_now() < since {}
+        pool.give(0, Holder::Anyone, connect());
+        pool.close_unused(since);
+        assert!(pool.take(0, Holder::Anyone).is_some(), "given since");
+        assert!(pool.take(0, Holder::Anyone).is_none(), "unused since");
+        assert!(pool.take(0, Holder::Session(1)).is_some(), "its session may go on");
     }
 }

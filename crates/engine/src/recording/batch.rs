@@ -36,7 +36,7 @@ const UNCLAIMED: u8 = 0;
 
 impl Batch {
     pub(crate) fn new(number: u64, exchanges: Vec<FinishedExchange>, buffers: Arc<[BufferReturn]>) -> Self {
-        let bytes = exchanges.iter().map(FinishedExchange::held).sum();
+        let bytes = exchanges.iter().map(FinishedExchange::bytes).sum();
         Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
     }
 

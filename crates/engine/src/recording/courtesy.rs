@@ -1,32 +1,29 @@
-//! Whether a thread that computes records yields its core to the workers.
+//! Yielding: a thread that computes records gives its core to a worker that wants it.
+//!
+//! A kernel that preempts lazily notices such a worker only when the thread enters the kernel, or at the next tick of
+//! 4 ms.
 
 use aiperf_transport::clock::mono_now;
 use aiperf_types::{MonoNs, Nanos};
+use std::cell::Cell;
 
 /// The longest that a record thread keeps its core. A yield after each record was 7% of the time of a record.
 const TURN: Nanos = Nanos(50_000);
 
-/// Whether a thread yields its core between two records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Courtesy {
-    /// A record thread, with the instant of its last yield. A kernel that preempts lazily notices a worker that wants
-    /// the core only when the thread enters the kernel, or at the next tick of 4 ms.
-    GivesWay(MonoNs),
-    /// The coordinator, which computes only overdue batches.
-    GoesOn,
+thread_local! {
+    /// The instant of the last yield; `None` if the thread never yields.
+    static LAST: Cell<Option<MonoNs>> = const { Cell::new(None) };
 }
 
-impl Courtesy {
-    /// A record thread that has just started.
-    pub(crate) const GIVES_WAY: Self = Self::GivesWay(MonoNs(0));
+/// From now on, the calling thread yields. The coordinator does not: it computes only overdue batches.
+pub(crate) fn begin() {
+    LAST.set(Some(mono_now()));
+}
 
-    pub(crate) fn give_way(&mut self) {
-        if let Self::GivesWay(last) = self {
-            let now = mono_now();
-            if now.since(*last) > TURN {
-                std::thread::yield_now();
-                *last = mono_now();
-            }
-        }
+/// Yields if it is time.
+pub(crate) fn give_way() {
+    if LAST.get().is_some_and(|last| mono_now().since(last) > TURN) {
+        std::thread::yield_now();
+        LAST.set(Some(mono_now()));
     }
 }

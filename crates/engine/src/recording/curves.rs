@@ -2,7 +2,7 @@
 
 use crate::events::phases::PhaseTrack;
 use crate::queue::Queue;
-use crate::recording::courtesy::Courtesy;
+use crate::recording::courtesy;
 use aiperf_metrics::{Accumulator, Metrics, SweepLine};
 use aiperf_plan::{PhasePlan, overlapping};
 use aiperf_types::{PhaseKind, WallNs};
@@ -63,14 +63,14 @@ impl Sweeps {
 
     /// Takes the records that one thread has added to a phase, and continues the sweep. Does nothing if another thread
     /// has the lock: it may be a thread of lowest priority, which holds it for long.
-    pub(crate) fn tend(&self, phase: usize, records: &mut Accumulator, courtesy: Courtesy) {
-        self.phases[phase].tend(records, courtesy);
+    pub(crate) fn tend(&self, phase: usize, records: &mut Accumulator) {
+        self.phases[phase].tend(records);
         if let Some((joint, _)) = self.joint_of(phase).filter(|_| records.jointly_unswept() > 0)
             && let Ok(mut sweep) = joint.shared.sweep.try_lock()
         {
             records.hand_over_jointly(&mut sweep);
             self.close_phases(joint, &mut sweep);
-            joint.shared.sweep_on(&mut sweep, courtesy);
+            joint.shared.sweep_on(&mut sweep);
         }
     }
 
@@ -151,19 +151,19 @@ impl SharedSweepLine {
         }
     }
 
-    fn tend(&self, records: &mut Accumulator, courtesy: Courtesy) {
+    fn tend(&self, records: &mut Accumulator) {
         if records.unswept() == 0 {
             return;
         }
         self.note_start(records);
         if let Ok(mut sweep) = self.sweep.try_lock() {
             records.hand_over(&mut sweep);
-            self.sweep_on(&mut sweep, courtesy);
+            self.sweep_on(&mut sweep);
         }
     }
 
     /// Sweeps on, unless a sweep of another phase is just about to begin and to decide where slices lie: then later.
-    fn sweep_on(&self, sweep: &mut SweepLine, mut courtesy: Courtesy) {
+    fn sweep_on(&self, sweep: &mut SweepLine) {
         let beginning = match self.slices.as_ref().filter(|slices| slices.is_undecided()) {
             None => None,
             Some(slices) => match slices.beginning.try_lock() {
@@ -174,7 +174,7 @@ impl SharedSweepLine {
         };
         self.align(sweep);
         while sweep.go_on() {
-            courtesy.give_way();
+            courtesy::give_way();
         }
         if let (Some(slices), Some(origin)) = (&self.slices, sweep.slice_origin()) {
             // Whichever phase began first stays.
@@ -262,8 +262,8 @@ mod tests {
             let part = &mut parts[if at % 1000 < 50 { 2 } else { at / 16 % 2 }];
             part.add(m, &computed);
             if at % 16 == 0 {
-                shared.tend(part, Courtesy::GIVES_WAY);
-                shared.tend(&mut parts[2], Courtesy::GIVES_WAY);
+                shared.tend(part);
+                shared.tend(&mut parts[2]);
             }
         }
         let [one, two, three] = parts;
@@ -296,7 +296,7 @@ mod tests {
                 metrics.record(&m, &mut computed);
                 records.add(&m, &computed);
                 if number % 16 == 0 || request == 0 {
-                    shared.tend(&mut records, Courtesy::GIVES_WAY);
+                    shared.tend(&mut records);
                 }
             }
             origins.extend(shared.sweep.lock().unwrap().slice_origin());
@@ -328,11 +328,11 @@ mod tests {
         };
         let (mut early, mut late, mut more) = (records_of(0..2000), records_of(3003..5000), records_of(5000..5016));
         let beginning = slices.beginning.lock().unwrap();
-        two.tend(&mut late, Courtesy::GIVES_WAY);
+        two.tend(&mut late);
         assert_eq!(origin(&two), None, "the other one is about to decide");
         drop(beginning);
-        one.tend(&mut early, Courtesy::GIVES_WAY);
-        two.tend(&mut more, Courtesy::GIVES_WAY);
+        one.tend(&mut early);
+        two.tend(&mut more);
         let [Some(one), Some(two)] = [&one, &two].map(origin) else { panic!("both have begun") };
         assert_eq!((one, (two.0 - one.0) % slice.0), (measured(0).start_wall, 0));
     }
@@ -381,7 +381,7 @@ mod tests {
             alone.add(&m, &computed);
             records[*phase].add(&m, &computed);
             if at % 16 == 0 {
-                sweeps.tend(*phase, &mut records[*phase], Courtesy::GIVES_WAY);
+                sweeps.tend(*phase, &mut records[*phase]);
             }
         }
         records.iter_mut().enumerate().for_each(|(phase, records)| sweeps.finish(phase, records));

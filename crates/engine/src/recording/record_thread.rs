@@ -6,6 +6,7 @@
 //! computes a batch that it does not finish.
 
 use crate::recording::batch::{Batch, Claimant};
+use crate::recording::courtesy;
 use crate::recording::recorder::{RecordTotals, Recorder, RunningStats, StatsRequest};
 use aiperf_transport::sys;
 use std::collections::VecDeque;
@@ -94,6 +95,7 @@ impl Drop for Mailboxes {
 pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> RecordTotals {
     // If the kernel refuses, the thread keeps normal priority: reads are slower, results are the same.
     let _ = sys::set_idle_priority();
+    courtesy::begin();
     let mut latest = StatsRequest::default();
     let mut sleep = SHORTEST_SLEEP;
     loop {

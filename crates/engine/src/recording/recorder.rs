@@ -4,7 +4,7 @@
 use crate::events::request_watch::OddLength;
 use crate::queue::FinishedExchange;
 use crate::recording::batch::{Batch, BatchRecords, Claimant};
-use crate::recording::courtesy::Courtesy;
+use crate::recording::courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::live_judge::ReadCounts;
 use crate::recording::looks::Values;
@@ -212,7 +212,6 @@ impl LiveByKind {
 pub(crate) struct Recorder {
     context: Arc<RecordContext>,
     number: u16,
-    courtesy: Courtesy,
     encoders: Vec<Box<dyn RecordEncoder>>,
     totals: RecordTotals,
     /// Whether counting is over. Each recorder has its own, so that threads do not share a reference count.
@@ -226,12 +225,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(
-        context: Arc<RecordContext>,
-        number: u16,
-        courtesy: Courtesy,
-        encoders: Vec<Box<dyn RecordEncoder>>,
-    ) -> Self {
+    pub(crate) fn new(context: Arc<RecordContext>, number: u16, encoders: Vec<Box<dyn RecordEncoder>>) -> Self {
         let accumulator = || match context.is_watched {
             true => Accumulator::with_limits(&context.metrics, context.limits),
             false => Accumulator::with_limits(&context.metrics, context.limits).unwatched(),
@@ -247,7 +241,6 @@ impl Recorder {
         Self {
             context,
             number,
-            courtesy,
             encoders,
             totals,
             is_over,
@@ -322,7 +315,7 @@ impl Recorder {
                 values.extend(Values::of(&self.context.watched, kind, phase, &record.measured, metrics));
             }
             self.records.push(record);
-            self.courtesy.give_way();
+            courtesy::give_way();
         }
         let encoded = encoded.into_iter().map(Arc::new).collect();
         Some(BatchRecords { encoded, failures, odd_lengths, values })
@@ -354,7 +347,7 @@ impl Recorder {
     /// Gives the curves the records that were added since.
     pub(crate) fn sweep(&mut self) {
         for (phase, records) in self.totals.phases.iter_mut().enumerate() {
-            self.context.sweeps.tend(phase, records, self.courtesy);
+            self.context.sweeps.tend(phase, records);
         }
     }
 

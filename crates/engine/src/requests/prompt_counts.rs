@@ -107,6 +107,7 @@ impl FirstCounts {
 
     /// Notes the length of the text of a conversation's first turn.
     pub(crate) fn note_length(&self, conversation: usize, tokens: u32) {
+        // The largest numbers have a meaning of their own.
         let noted = (tokens < LENGTH / 2).then_some(tokens | LENGTH);
         if let (Some(cell), Some(noted)) = (self.cells.get(conversation), noted) {
             // A count that is already known stays.

@@ -354,12 +354,12 @@ fn a_video_is_one_record_of_several_legs() {
 #[test]
 fn histograms_of_many_threads_are_sent_without_record_processors_and_a_message_reports_it() {
     let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
-    let warnings = |workers, record_threads| {
+    let warnings = |workers, more_workers, record_threads| {
         let mut events = Events::new(WallAnchor::default());
         let heard = events.subscribe(Interest::default());
-        instruments(&metrics, Sizing { workers, more_workers: 0, record_threads, connections: 1 }, 2, &events);
+        instruments(&metrics, Sizing { workers, more_workers, record_threads, connections: 1 }, 2, &events);
         drop(events);
         heard.filter(|event| matches!(event, RunEvent::Message(_))).count()
     };
-    assert_eq!((warnings(4, 7), warnings(4, 8), warnings(32, 32)), (0, 1, 1));
+    assert_eq!((warnings(4, 0, 7), warnings(1, 3, 8), warnings(32, 0, 32)), (0, 1, 1));
 }

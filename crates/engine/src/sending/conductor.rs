@@ -68,7 +68,7 @@ impl Sources {
 }
 
 /// What happened on a worker of another thread.
-pub(crate) struct Report {
+pub(crate) struct WorkerEvents {
     pub(crate) worker: usize,
     pub(crate) events: Vec<Event>,
 }
@@ -103,6 +103,7 @@ pub(crate) struct Conductor {
     phases: RefCell<Vec<Option<PhaseRun>>>,
     /// When each phase released its latest request.
     last_sent: Vec<Cell<MonoNs>>,
+    sessions_begun: Cell<u64>,
     too_many_failed: RefCell<Option<(PhaseIndex, String)>>,
     reach: Reach,
     reach_deadline: Cell<Option<MonoNs>>,
@@ -142,6 +143,7 @@ impl Conductor {
             reports: RefCell::new(reports),
             phases: RefCell::new(vec![None; tracks.len()]),
             last_sent: vec![Cell::new(MonoNs(0)); tracks.len()],
+            sessions_begun: Cell::new(0),
             tracks,
             too_many_failed: RefCell::default(),
             reach: Reach { timeout: plan.endpoint.unreachable_timeout, pace },
@@ -181,8 +183,8 @@ impl Conductor {
     }
 
     /// Handles events from workers on other threads.
-    pub(crate) fn handle_from_others(&self, reports: impl IntoIterator<Item = Report>) {
-        for Report { worker, events } in reports {
+    pub(crate) fn handle_remote(&self, reports: impl IntoIterator<Item = WorkerEvents>) {
+        for WorkerEvents { worker, events } in reports {
             self.with_workers(|workers| events.iter().for_each(|event| workers.note(worker, event)));
             self.inbox.borrow_mut().extend(events);
         }
@@ -193,12 +195,28 @@ impl Conductor {
 
     /// Adds workers on other threads.
     pub(crate) fn add_workers(&self, links: Vec<Link>) {
-        self.with_workers(|workers| workers.add(links.clone()));
+        if let Some(workers) = &*self.workers.borrow() {
+            workers.add(links);
+            self.unsent.share_over(workers.remote_workers());
+        }
     }
 
     /// The number of workers on other threads.
-    pub(crate) fn workers_on_own_threads(&self) -> usize {
-        self.workers.borrow().as_ref().map_or(0, Workers::on_own_threads)
+    pub(crate) fn remote_workers(&self) -> usize {
+        self.workers.borrow().as_ref().map_or(0, Workers::remote_workers)
+    }
+
+    /// Closes the connections that no request has used since an instant.
+    pub(crate) fn close_unused(&self, since: MonoNs) {
+        self.with_workers(|workers| {
+            workers.everywhere(Command::CloseUnused(since));
+            workers.flush();
+        });
+    }
+
+    /// The number of sessions that have begun.
+    pub(crate) fn sessions_begun(&self) -> u64 {
+        self.sessions_begun.get()
     }
 
     /// The results of the phases, by index; `None` for a phase that never started.
@@ -343,6 +361,7 @@ impl Conductor {
     }
 
     fn note_sent(&self, dispatch: &Dispatch, now: MonoNs) {
+        self.sessions_begun.set(self.sessions_begun.get() + u64::from(dispatch.is_first()));
         self.last_sent[usize::from(dispatch.phase.0)].set(now);
     }
 
@@ -475,7 +494,7 @@ mod tests {
                 while let Ok(sent) = commands.try_recv() {
                     waiting.extend(sent.into_iter().filter_map(|command| match command {
                         Command::Send(dispatch, _) => Some(dispatch),
-                        Command::Cancel(_) | Command::Forget(_) => None,
+                        Command::Cancel(_) | Command::Forget(_) | Command::CloseUnused(_) => None,
                     }));
                 }
                 most = unsent.waiting().max(most);
@@ -485,7 +504,7 @@ mod tests {
                     unsent.remove(1);
                     let (session, turn) = (dispatch.session, dispatch.turn);
                     let returned = Event::Returned { session, turn, end: RequestEnd::Answered, at: mono_now() };
-                    conductor.handle_from_others([Report { worker: 0, events: vec![returned] }]);
+                    conductor.handle_remote([WorkerEvents { worker: 0, events: vec![returned] }]);
                 }
                 if conductor.finished.get() {
                     return most;

@@ -1,21 +1,16 @@
-//! The sending side of a run: workers and their conductor.
+//! What the sending side of a run consists of, and the thread of a worker.
 
 use crate::core_watch::{CoreWatch, Found};
-use crate::error::EngineError;
 use crate::events::Events;
 use crate::events::phases::PhaseTrack;
-use crate::events::progress::PhaseReports;
 use crate::events::worker_counters::AllCounters;
 use crate::queue::Queue;
 use crate::requests::Requests;
 use crate::sending::alarm::Alarm;
-use crate::sending::conductor::{Conductor, Report, Resources, Sources};
-use crate::sending::crew::{Crew, Growth};
+use crate::sending::conductor::WorkerEvents;
 use crate::sending::secrets::Secrets;
 use crate::sending::unsent::Unsent;
 use crate::sending::worker::{self, Clocks, Command, Ids, Patience, Worker};
-use crate::sending::workers::Workers;
-use crate::sizing::Sizing;
 use crate::stop::Stop;
 use aiperf_dialect::sse;
 use aiperf_plan::redact::Redactor;
@@ -37,6 +32,8 @@ use tokio::task::JoinHandle;
 
 /// The settings and limits that all workers share.
 pub(crate) struct Shared {
+    /// Those at the start, and those that may be added.
+    pub(crate) workers: usize,
     pub(crate) connect: ConnectSettings,
     /// A place for each connection in use, if they can run out.
     pub(crate) places: Option<Arc<Semaphore>>,
@@ -52,7 +49,7 @@ pub(crate) struct WorkerSetup {
 }
 
 impl WorkerSetup {
-    pub(crate) fn new(plan: &Plan, number: usize, sizing: Sizing, shared: &Shared) -> Self {
+    pub(crate) fn new(plan: &Plan, number: usize, shared: &Shared) -> Self {
         let endpoint = &plan.endpoint;
         let http = &endpoint.http;
         let settings = ClientSettings {
@@ -60,10 +57,7 @@ impl WorkerSetup {
                 Timestamps::User => StampMode::User,
                 Timestamps::Auto | Timestamps::Kernel => StampMode::Kernel,
             },
-            connect: ConnectSettings {
-                outstanding: shared.connect.outstanding.div_ceil(sizing.workers.max(number + 1)),
-                ..shared.connect.clone()
-            },
+            connect: shared.connect.clone(),
             places: shared.places.clone(),
             keepalive: if http.keepalive_timeout_seconds > 0.0 {
                 Nanos::from_secs_f64(http.keepalive_timeout_seconds)
@@ -89,7 +83,7 @@ impl WorkerSetup {
                 search: sse::search_end,
             },
         };
-        Self { number: number as u16, settings, buffers: BufferReturn::default() }
+        Self { number: number as u16, settings, buffers: BufferReturn::of_one_in(shared.workers) }
     }
 
     pub(crate) fn thread_name(&self) -> String {
@@ -111,124 +105,17 @@ pub(crate) struct Load {
     pub(crate) events: Events,
     /// Watches the threads of the workers and of the conductor.
     pub(crate) watch: Arc<CoreWatch>,
-    /// When workers are added.
-    pub(crate) growth: Growth,
     /// Shared by all workers: an unreachable server is not tried more often because there are more workers.
     pub(crate) pace: Arc<ConnectPace>,
 }
 
-/// The results of the sending side when every phase is over.
-pub(crate) struct Driven {
-    pub(crate) conductor: Rc<Conductor>,
-    /// How often dispatch was held, and for how long in total.
-    pub(crate) holds: (u64, Nanos),
-    pub(crate) clocks: Clocks,
-    /// The findings about each worker's thread.
-    pub(crate) found: Vec<Found>,
-    /// The findings about the conductor's thread, if it has its own.
-    pub(crate) found_of_conductor: Option<Found>,
-}
-
 impl Load {
-    /// Sends until every phase is over. Begins with some of the workers; the others may follow. A single worker shares
-    /// the conductor's thread.
-    pub(crate) fn drive(
-        &self,
-        setups: Vec<WorkerSetup>,
-        workers: usize,
-        sources: Sources,
-    ) -> Result<Driven, EngineError> {
-        let _looking = self.watch.start()?;
-        let mut setups = setups.into_iter();
-        let own = if workers == 1 { setups.next() } else { None };
-        let (alarm, mut panicked) = Alarm::new();
-        let (mut crew, mut reports) = Crew::new(self, setups, alarm.clone());
-        let links = crew.start(workers - usize::from(own.is_some()))?;
-        let runtime = local_runtime()?;
-        sharpen_timers();
-        let entered = self.watch.enter();
-        let driven = runtime.block_on(async {
-            let conductor = self.conductor(sources);
-            let local = own.map(|setup| self.local_worker(setup, &conductor, alarm)).transpose()?;
-            conductor.set_workers(match &local {
-                Some(worker) => Workers::local(worker.clone(), self.unsent.clone()),
-                None => Workers::remote(links, self.unsent.clone()),
-            });
-            let listener = conductor.clone();
-            let mut listen = tokio::task::spawn_local(async move {
-                let mut heard = Vec::new();
-                while reports.recv_many(&mut heard, MOST_REPORTS).await > 0 {
-                    listener.handle_from_others(heard.drain(..));
-                }
-            });
-            let watching = async {
-                crew.follow_load(&conductor, &entered).await;
-                std::future::pending().await
-            };
-            let result = tokio::select! {
-                biased;
-                driven = conductor.drive() => driven.map_err(EngineError::from),
-                Some(()) = panicked.recv() => Err(EngineError::Panicked("worker")),
-                // The runtime catches a panic of the listener. No event would reach the schedule any more.
-                Err(_) = &mut listen => Err(EngineError::Panicked("conductor")),
-                () = watching => Ok(()),
-            };
-            listen.abort();
-            conductor.dismiss();
-            result.map(|()| (conductor, local))
-        });
-        let (mut found, mut clocks) = crew.join()?;
-        let (conductor, local) = driven?;
-        let found_of_conductor = match local {
-            Some(worker) => {
-                found.insert(0, entered.found());
-                clocks = clocks.and(worker.clocks());
-                None
-            }
-            None => Some(entered.found()),
-        };
-        Ok(Driven { holds: conductor.holds(), conductor, clocks, found, found_of_conductor })
-    }
-
-    /// A worker in the conductor's loop.
-    fn local_worker(
-        &self,
-        setup: WorkerSetup,
-        conductor: &Rc<Conductor>,
-        alarm: Alarm,
-    ) -> Result<Rc<Worker>, EngineError> {
-        let weak = Rc::downgrade(conductor);
-        let send_event = move |event| {
-            if let Some(conductor) = weak.upgrade() {
-                conductor.handle(event);
-            }
-        };
-        let worker = self.worker(setup, Box::new(send_event), alarm);
-        spawn_tasks(&worker)?;
-        Ok(worker)
-    }
-
-    fn conductor(&self, sources: Sources) -> Rc<Conductor> {
-        let resources = Resources {
-            shapes: self.requests.shapes().clone(),
-            queue: self.queue.clone(),
-            unsent: self.unsent.clone(),
-            progress: PhaseReports::new(&self.phases, &self.queue, &self.counters, &self.events),
-            tracks: self.phases.clone(),
-            events: self.events.clone(),
-            stop: self.stop.clone(),
-            sources,
-            pace: self.pace.clone(),
-        };
-        Conductor::new(&self.plan, resources)
-    }
-
     /// The thread of a worker, until its commands end.
     pub(crate) fn work(
         &self,
         setup: WorkerSetup,
         mut commands: UnboundedReceiver<Vec<Command>>,
-        report: UnboundedSender<Report>,
+        report: UnboundedSender<WorkerEvents>,
         alarm: Alarm,
     ) -> io::Result<(Found, Clocks)> {
         let runtime = local_runtime()?;
@@ -249,7 +136,7 @@ impl Load {
         })
     }
 
-    fn worker(&self, setup: WorkerSetup, send_event: Box<dyn Fn(Event)>, alarm: Alarm) -> Rc<Worker> {
+    pub(super) fn worker(&self, setup: WorkerSetup, send_event: Box<dyn Fn(Event)>, alarm: Alarm) -> Rc<Worker> {
         let origins = self.plan.endpoint.urls.iter().map(Origin::from).collect();
         let client = Client::new(setup.settings, origins, setup.buffers).keeping_pace(self.pace.clone());
         let key = self.plan.run.benchmark_id.bytes().fold(0, |key: u64, byte| key.rotate_left(7) ^ u64::from(byte));
@@ -275,7 +162,7 @@ impl Load {
 }
 
 /// The tasks of a worker that last as long as it does.
-fn spawn_tasks(worker: &Rc<Worker>) -> io::Result<Vec<JoinHandle<()>>> {
+pub(super) fn spawn_tasks(worker: &Rc<Worker>) -> io::Result<Vec<JoinHandle<()>>> {
     let keep_time = worker.clone().keep_time(DeadlineTimer::new()?);
     Ok(vec![
         tokio::task::spawn_local(async move { drop(keep_time.await) }),
@@ -295,17 +182,20 @@ struct Outbox {
 
 impl Outbox {
     fn add(&self, event: Event) {
-        self.events.borrow_mut().push(event);
-        self.filled.notify_one();
+        let mut events = self.events.borrow_mut();
+        if events.is_empty() {
+            self.filled.notify_one();
+        }
+        events.push(event);
     }
 
     /// Sends what is added, for ever. Tasks that are ready at the same time run first, and add to it.
-    async fn send_to(self: Rc<Self>, worker: usize, report: UnboundedSender<Report>) {
+    async fn send_to(self: Rc<Self>, worker: usize, report: UnboundedSender<WorkerEvents>) {
         loop {
             self.filled.notified().await;
             let events = self.events.take();
             // If the conductor is gone, the run has ended.
-            let _ = report.send(Report { worker, events });
+            let _ = report.send(WorkerEvents { worker, events });
         }
     }
 }
@@ -313,19 +203,16 @@ impl Outbox {
 /// A runtime for the tasks of one thread. It looks for arrivals after every few tasks. With tokio's default of 61
 /// tasks, a burst of new requests delays arrivals. It takes every arrival at once: a turn that leaves some to the next
 /// one would not know which sockets are empty.
-fn local_runtime() -> io::Result<LocalRuntime> {
+pub(super) fn local_runtime() -> io::Result<LocalRuntime> {
     let mut runtime = Builder::new_current_thread();
     runtime.enable_all().event_interval(16).max_io_events_per_tick(MOST_SOCKETS);
     turn::note_turns(&mut runtime).build_local(LocalOptions::default())
 }
 
-/// Reports of workers that the conductor takes at a time.
-const MOST_REPORTS: usize = 64;
-
 /// More sockets than a worker has.
 const MOST_SOCKETS: usize = 1 << 16;
 
 /// The kernel may delay the wake-up of a sleeping thread by 50 us to save power; a worker asks for 1 ns.
-fn sharpen_timers() {
+pub(super) fn sharpen_timers() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }

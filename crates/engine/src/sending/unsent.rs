@@ -11,18 +11,30 @@ const A_WORKER: u64 = 10_000;
 #[derive(Debug)]
 pub(crate) struct Unsent {
     waiting: AtomicU64,
-    most: u64,
+    most: AtomicU64,
+    /// All sessions that may be live at once may also begin at once.
+    sessions: u64,
 }
 
 impl Unsent {
-    /// All sessions that may be live at once may also begin at once.
     pub(crate) fn of(plan: &Plan, workers: usize) -> Self {
         let slots = plan.phases.iter().filter_map(|phase| phase.concurrency).max().unwrap_or(0);
-        Self::up_to(A_WORKER.saturating_mul(workers as u64).max(u64::from(slots)))
+        let unsent = Self { sessions: u64::from(slots), ..Self::up_to(0) };
+        unsent.share_over(workers);
+        unsent
     }
 
     pub(crate) fn up_to(most: u64) -> Self {
-        Self { waiting: AtomicU64::new(0), most }
+        Self { waiting: AtomicU64::new(0), most: AtomicU64::new(most), sessions: 0 }
+    }
+
+    /// From now on, there are this many workers.
+    pub(crate) fn share_over(&self, workers: usize) {
+        self.most.store(A_WORKER.saturating_mul(workers as u64).max(self.sessions), Relaxed);
+    }
+
+    fn most(&self) -> u64 {
+        self.most.load(Relaxed)
     }
 
     /// One more request was released.
@@ -37,12 +49,12 @@ impl Unsent {
 
     /// Whether so many wait that no more may be released.
     pub(crate) fn is_behind(&self) -> bool {
-        self.waiting.load(Relaxed) > self.most
+        self.waiting.load(Relaxed) > self.most()
     }
 
     /// Whether few enough wait that more may be released.
     pub(crate) fn has_caught_up(&self) -> bool {
-        self.waiting.load(Relaxed) <= self.most / 2
+        self.waiting.load(Relaxed) <= self.most() / 2
     }
 
     #[cfg(test)]
@@ -60,8 +72,11 @@ mod tests {
     fn as_many_requests_may_wait_as_sessions_begin_at_once() {
         let mut plan = plan("http://127.0.0.1:1");
         plan.phases[0].concurrency = Some(4);
-        assert_eq!(Unsent::of(&plan, 2).most, 20_000);
+        assert_eq!(Unsent::of(&plan, 2).most(), 20_000);
         plan.phases[0].concurrency = Some(50_000);
-        assert_eq!(Unsent::of(&plan, 2).most, 50_000);
+        let unsent = Unsent::of(&plan, 2);
+        assert_eq!(unsent.most(), 50_000);
+        unsent.share_over(8);
+        assert_eq!(unsent.most(), 80_000);
     }
 }

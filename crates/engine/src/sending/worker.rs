@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Cancel(PhaseIndex),
     /// A phase is over: none of its sessions continues.
     Forget(PhaseIndex),
+    /// Close the idle connections that no request has used since an instant.
+    CloseUnused(MonoNs),
 }
 
 /// How long requests may take, and how long the sending of requests with a planned cancellation may take.
@@ -210,6 +212,7 @@ impl Worker {
                 self.more.notify_one();
             }
             Command::Cancel(phase) => self.cancel(phase),
+            Command::CloseUnused(since) => self.client.close_unused(since),
             Command::Forget(phase) => {
                 let forgotten = self.sessions.borrow_mut().forget(phase);
                 forgotten.into_iter().for_each(|session| self.client.end_session(session));

@@ -48,8 +48,8 @@ impl Workers {
         self.remote.borrow_mut().extend(remote);
     }
 
-    /// The number of those on their own threads.
-    pub(crate) fn on_own_threads(&self) -> usize {
+    /// The number of workers on their own threads.
+    pub(crate) fn remote_workers(&self) -> usize {
         self.remote.borrow().len()
     }
 
@@ -67,7 +67,7 @@ impl Workers {
     /// there.
     pub(crate) fn send_at_once(&self, dispatch: Dispatch, issued: MonoNs) {
         match &self.local {
-            Some(worker) if self.on_own_threads() == 0 && worker.start_at_once(dispatch, issued) => {}
+            Some(worker) if self.remote_workers() == 0 && worker.start_at_once(dispatch, issued) => {}
             _ => self.send(dispatch, issued),
         }
     }
@@ -88,7 +88,7 @@ impl Workers {
     fn place(&self, dispatch: &Dispatch) -> Place<'_> {
         let locals = usize::from(self.local.is_some());
         match &self.local {
-            Some(worker) if self.on_own_threads() == 0 => Place::Local(worker),
+            Some(worker) if self.remote_workers() == 0 => Place::Local(worker),
             local => match (self.placement.borrow_mut().place(dispatch), local) {
                 (0, Some(worker)) => Place::Local(worker),
                 (number, _) => Place::Remote(number - locals),
@@ -119,10 +119,10 @@ enum Place<'a> {
 /// others go to the same worker, which has the messages of the session.
 #[derive(Debug, Default)]
 pub(crate) struct Placement {
-    /// Requests in flight, by worker. That of a local worker is not counted.
+    /// Requests in flight, by worker. Those of a local worker are not counted.
     loads: Vec<u64>,
     /// The first worker that gets new sessions.
-    from: usize,
+    first_open: usize,
     /// The first worker to consider, so that equally loaded workers take turns.
     next: usize,
     /// The workers of sessions with more turns to come. Sessions of one turn are never here.
@@ -141,7 +141,7 @@ const LOCAL: usize = 0;
 impl Placement {
     /// No new session goes to the local worker.
     fn after_local() -> Self {
-        Self { loads: vec![0], from: LOCAL + 1, ..Self::default() }
+        Self { loads: vec![0], first_open: LOCAL + 1, ..Self::default() }
     }
 
     fn add(&mut self, workers: usize) {
@@ -162,15 +162,17 @@ impl Placement {
         if dispatch.is_first() && !dispatch.is_last() {
             self.homes.insert(dispatch.session, Home { phase: dispatch.phase, worker });
         }
-        self.loads[worker] += 1;
+        if worker >= self.first_open {
+            self.loads[worker] += 1;
+        }
         worker
     }
 
     fn least_loaded(&mut self) -> usize {
-        let all = self.loads.len() - self.from;
-        let in_turn = (0..all).map(|step| self.from + (self.next + step) % all);
+        let all = self.loads.len() - self.first_open;
+        let in_turn = (0..all).map(|step| self.first_open + (self.next + step) % all);
         let worker = in_turn.min_by_key(|worker| self.loads[*worker]).unwrap_or(LOCAL);
-        self.next = worker - self.from + 1;
+        self.next = worker - self.first_open + 1;
         worker
     }
 

@@ -11,8 +11,9 @@ use aiperf_metrics::{
 use aiperf_plan::{BaseUrl, Plan};
 use aiperf_tokenize::Tokenizer;
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, PlannedCancel, Protocol,
-    ProxyChoice, Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body, charset, clock, encoding,
+    Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, Outstanding,
+    PlannedCancel, Protocol, ProxyChoice, Redirects, Resolution, Reuse, SocketOptions, StampMode, StreamEnd, body,
+    charset, clock, encoding,
 };
 use aiperf_types::{
     self as types, ContentMark, EndpointKind, Exchange, Failure, Measured, MonoNs, Nanos, PhaseId, PhaseKind,
@@ -87,7 +88,7 @@ fn send(plan: &Arc<Plan>, requests: &Requests, case: &Value) -> Exchange {
             resolution: Resolution::default(),
             tls: Arc::default(),
             proxies: ProxyChoice::default(),
-            outstanding: 1,
+            outstanding: Outstanding::up_to(1),
         },
         places: Some(Arc::new(Semaphore::new(1))),
         keepalive: Nanos::MAX,

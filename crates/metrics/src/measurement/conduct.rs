@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
     pub workers: usize,
+    /// How long after the start each worker was added that was not there from the start.
+    pub workers_added_after: Vec<Nanos>,
     pub record_threads: usize,
     /// Records not computed yet when the last response came.
     pub backlog_at_end: u64,
@@ -46,6 +48,7 @@ impl Conduct {
     /// that of the machine where it was largest.
     pub fn merge(&mut self, other: Self) {
         self.workers += other.workers;
+        self.workers_added_after.extend(other.workers_added_after);
         self.record_threads += other.record_threads;
         self.backlog_at_end += other.backlog_at_end;
         self.drain = self.drain.max(other.drain);

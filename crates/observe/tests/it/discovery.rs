@@ -2,7 +2,7 @@
 
 use aiperf_observe::{Cluster, Discovered, discover};
 use aiperf_plan::{DiscoveryMode, MetricsUrl, PodDiscovery};
-use aiperf_transport::{ConnectSettings, Fetcher, Proxy, ProxyChoice, Resolution, SocketOptions};
+use aiperf_transport::{ConnectSettings, Fetcher, Outstanding, Proxy, ProxyChoice, Resolution, SocketOptions};
 use aiperf_types::{LogLevel, Nanos};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -127,7 +127,7 @@ fn run(plan: &PodDiscovery, cluster: Option<&Cluster>) -> Discovered {
         resolution: Resolution::default(),
         tls: Arc::default(),
         proxies: ProxyChoice::by(dead),
-        outstanding: 16,
+        outstanding: Outstanding::up_to(16),
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let discovered = runtime.block_on(discover(plan, cluster, &fetcher));

@@ -52,6 +52,8 @@ pub(crate) fn measurement_block(measurement: &Measurement) -> Value {
         "client_bound": judgement.verdict.grade == Grade::ClientBound,
         "stopped_seconds": conduct.stopped.as_secs_f64(),
         "workers": conduct.workers,
+        "added_workers": conduct.workers_added_after.len(),
+        "first_added_after_seconds": conduct.workers_added_after.iter().min().map(|after| after.as_secs_f64()),
         "record_threads": conduct.record_threads,
         "worker_run_queue_wait_seconds": conduct.worker_run_queue_wait.iter().map(|wait| wait.as_secs_f64()).collect::<Vec<_>>(),
         "realtime_workers": conduct.realtime_workers,

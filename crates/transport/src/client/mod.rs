@@ -226,6 +226,11 @@ impl Client {
         exchange
     }
 
+    /// Closes idle connections that no request has used since an instant. Those of sessions stay.
+    pub fn close_unused(&self, since: MonoNs) {
+        self.pool.close_unused(since);
+    }
+
     /// A session sends nothing more: connections that are its own are closed.
     pub fn end_session(&self, session: u64) {
         let holder = self.holder(session);

@@ -1,8 +1,8 @@
 //! The client against scripted servers on real sockets.
 
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, Protocol, ProxyChoice,
-    Redirects, Resolution, ResponseBudget, Reuse, SocketOptions, StampMode, StreamEnd, body,
+    Cancel, Client, ClientSettings, ConnectSettings, DeadlineTimer, Origin, OutgoingRequest, Outstanding, Protocol,
+    ProxyChoice, Redirects, Resolution, ResponseBudget, Reuse, SocketOptions, StampMode, StreamEnd, body,
 };
 use aiperf_types::{Exchange, MonoNs, Nanos, RequestTag};
 use std::io::{Read, Write};
@@ -71,7 +71,7 @@ fn settings() -> ClientSettings {
             resolution: Resolution::default(),
             tls: Arc::default(),
             proxies: ProxyChoice::default(),
-            outstanding: 4,
+            outstanding: Outstanding::up_to(4),
         },
         places: Some(Arc::new(Semaphore::new(4))),
         keepalive: Nanos::MAX,

@@ -1,8 +1,8 @@
 //! Calls that are not measured, over real sockets.
 
 use aiperf_transport::{
-    Call, ConnectSettings, FetchError, FetchSession, Fetcher, Origin, ProxyChoice, Resolution, SessionSettings,
-    SocketOptions, StampMode,
+    Call, ConnectSettings, FetchError, FetchSession, Fetcher, Origin, Outstanding, ProxyChoice, Resolution,
+    SessionSettings, SocketOptions, StampMode,
 };
 use aiperf_types::Nanos;
 use std::io::{Read, Write};
@@ -72,7 +72,7 @@ fn session(silence: Option<Duration>) -> FetchSession {
         resolution: Resolution::default(),
         tls: Arc::default(),
         proxies: ProxyChoice::default(),
-        outstanding: 16,
+        outstanding: Outstanding::up_to(16),
     };
     Fetcher::new(connect).session(settings)
 }

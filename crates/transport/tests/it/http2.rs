@@ -8,8 +8,8 @@ use aiperf_transport::receive::Retention;
 use aiperf_transport::stamp::{StampMode, StampedReader};
 use aiperf_transport::stamped_stream::StampedStream;
 use aiperf_transport::{
-    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Protocol, ProxyChoice, Redirects,
-    Resolution, Reuse, SocketOptions, StreamEnd, Watch,
+    Cancel, Client, ClientSettings, ConnectSettings, Origin, OutgoingRequest, Outstanding, Protocol, ProxyChoice,
+    Redirects, Resolution, Reuse, SocketOptions, StreamEnd, Watch,
 };
 use aiperf_types::{Exchange, Failure, MonoNs, Nanos, Read, Timeline};
 use bytes::Bytes;
@@ -700,7 +700,7 @@ fn a_watch_is_notified_of_all_that_comes() {
             resolution: Resolution::default(),
             tls: Default::default(),
             proxies: ProxyChoice::default(),
-            outstanding: 1,
+            outstanding: Outstanding::up_to(1),
         },
         places: None,
         keepalive: Nanos::MAX,

@@ -3,7 +3,7 @@
 use aiperf_campaign::hub::{Hub, HubError, HubSettings, RepoKind};
 use aiperf_testkit::fake_hub::{COMMIT, FakeHub, Faults, HubFile, git_blob, sha256};
 use aiperf_transport::{
-    AddressChoice, ConnectSettings, Fetcher, ProxyChoice, Resolution, SocketOptions, TlsSettings, Trust,
+    AddressChoice, ConnectSettings, Fetcher, Outstanding, ProxyChoice, Resolution, SocketOptions, TlsSettings, Trust,
 };
 use std::fs;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ fn fetcher(trust: Trust) -> Fetcher {
         resolution: Resolution { addresses: AddressChoice::V4, believed: None },
         tls: Arc::new(TlsSettings::new(trust, false)),
         proxies: ProxyChoice::default(),
-        outstanding: 8,
+        outstanding: Outstanding::up_to(8),
     })
 }
 

@@ -5,7 +5,6 @@ use crate::events::request_watch::RequestWatch;
 use crate::events::worker_counters::AllCounters;
 use crate::events::{Heard, Interest};
 use crate::kernel_counters::Disturbance;
-use crate::recording::courtesy::Courtesy;
 use crate::recording::curves::Sweeps;
 use crate::recording::record::Reader;
 use crate::recording::record_thread;
@@ -112,7 +111,7 @@ impl Bench {
     }
 
     fn recorder(context: &Arc<RecordContext>) -> Recorder {
-        Recorder::new(context.clone(), 0, Courtesy::GoesOn, vec![Box::new(Numbers)])
+        Recorder::new(context.clone(), 0, vec![Box::new(Numbers)])
     }
 
     fn push(&self, numbers: std::ops::Range<u64>) {
