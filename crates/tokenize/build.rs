@@ -1,5 +1,9 @@
 //! Unpacks the rank files of `vocabulary/`: for each encoding the bytes of all tokens one after another, and the length of
-//! each.
+//! each; for the default one also the hash table that finds a token by its bytes.
+
+#[allow(dead_code, reason = "it only makes a table")]
+#[path = "src/bpe/layout.rs"]
+mod layout;
 
 use std::fs;
 use std::io::Read;
@@ -8,10 +12,14 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+/// The encoding with a table.
+const DEFAULT: &str = "o200k_base";
+
 const ENCODINGS: [&str; 3] = ["o200k_base", "cl100k_base", "p50k_base"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/bpe/layout.rs");
     let source = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("vocabulary");
     let target = std::env::var("OUT_DIR").expect("cargo sets it");
     for name in ENCODINGS {
@@ -25,6 +33,14 @@ fn main() {
         write("bytes", tokens.concat());
         let length = |token: &Vec<u8>| u8::try_from(token.len()).expect("a token has at most 255 bytes");
         write("lengths", tokens.iter().map(length).collect());
+        if name == DEFAULT {
+            let end = |at: &mut u32, token: &Vec<u8>| {
+                *at += token.len() as u32;
+                Some(*at)
+            };
+            let starts: Vec<u32> = std::iter::once(0).chain(tokens.iter().scan(0, end)).collect();
+            write("slots", layout::slots(&tokens.concat(), &starts).concat());
+        }
     }
 }
 

@@ -1,4 +1,7 @@
-//! The hash table that finds a token by its bytes.
+//! The hash table that finds a token by its bytes. The build script makes that of the default vocabulary.
+
+/// A slot of a table in the binary: a number, in little-endian bytes.
+pub(crate) type Slot = [u8; 4];
 
 /// A slot without a token.
 pub(crate) const EMPTY: u32 = u32::MAX;
@@ -12,7 +15,7 @@ pub(crate) const MOST_TOKENS: usize = (1 << ID_BITS) - 1;
 
 /// The hash table from bytes to id, of tokens one after another that begin at `starts`. A token without bytes has no
 /// slot.
-pub(crate) fn slots(bytes: &[u8], starts: &[u32]) -> Vec<u32> {
+pub(crate) fn slots(bytes: &[u8], starts: &[u32]) -> Vec<Slot> {
     // At most half full: a miss, the common case while merging, is then known after one or two slots.
     let mut table = vec![EMPTY; ((starts.len() - 1) * 2).next_power_of_two()];
     for (id, ends) in starts.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]) {
@@ -23,7 +26,7 @@ pub(crate) fn slots(bytes: &[u8], starts: &[u32]) -> Vec<u32> {
         }
         table[at] = slot(hash, id as u32);
     }
-    table
+    table.into_iter().map(u32::to_le_bytes).collect()
 }
 
 /// The hash of a token's bytes.

@@ -1,9 +1,9 @@
 //! Byte-pair encoding over vocabularies that lie in the binary, or that a rank file holds.
 //!
 //! A builtin vocabulary is the bytes of its tokens and their lengths, written by the build script. What finds a token by
-//! its bytes is made when the vocabulary is first used: some milliseconds, against as many megabytes in every binary. A
-//! piece of text is looked up whole first, which settles most words; else its bytes are merged pair by pair, lowest rank
-//! first, as tiktoken defines it.
+//! its bytes is made when the vocabulary is first used: some milliseconds, against as many megabytes in every binary.
+//! Only the default vocabulary has it in the binary: most runs start with it. A piece of text is looked up whole first,
+//! which settles most words; else its bytes are merged pair by pair, lowest rank first, as tiktoken defines it.
 //!
 //! - [`split`], `ascii`: text to pieces
 //! - [`merge`]: a piece to tokens
@@ -15,6 +15,7 @@ pub(crate) mod merge;
 pub(crate) mod split;
 
 use crate::interrupt;
+use layout::Slot;
 use merge::Joins;
 use split::Splitter;
 use std::borrow::Cow;
@@ -30,7 +31,7 @@ pub(crate) struct Bpe {
     /// Where each token begins, and at last where the last one ends.
     starts: Vec<u32>,
     /// Hash table from bytes to id.
-    slots: Vec<u32>,
+    slots: Cow<'static, [Slot]>,
     /// The longest token, in bytes.
     longest: usize,
     splitter: &'static Splitter,
@@ -50,17 +51,26 @@ macro_rules! builtin {
         builtin!($name, table!($name, "lengths"), $splitter)
     };
     ($name:literal, $lengths:expr, $splitter:expr) => {
+        builtin!($name, $lengths, |bytes, starts| layout::slots(bytes, starts).into(), $splitter)
+    };
+    ($name:literal, $lengths:expr, $slots:expr, $splitter:expr) => {
         LazyLock::new(|| {
             Bpe::of(
                 Cow::Borrowed(table!($name, "bytes")),
                 $lengths.iter().map(|length| usize::from(*length)),
+                $slots,
                 $splitter,
             )
         })
     };
 }
 
-pub(crate) static O200K: Builtin = builtin!("o200k_base", &split::O200K);
+pub(crate) static O200K: Builtin = builtin!(
+    "o200k_base",
+    table!("o200k_base", "lengths"),
+    |_, _| Cow::Borrowed(table!("o200k_base", "slots").as_chunks().0),
+    &split::O200K
+);
 pub(crate) static CL100K: Builtin = builtin!("cl100k_base", &split::CL100K);
 pub(crate) static P50K: Builtin = builtin!("p50k_base", &split::GPT2);
 /// The tokens of [`P50K`] without its runs of blanks.
@@ -72,22 +82,29 @@ impl Bpe {
         if tokens.len() > layout::MOST_TOKENS {
             return Err(format!("more than {} tokens", layout::MOST_TOKENS));
         }
-        let bpe = Self::of(Cow::Owned(tokens.concat()), tokens.iter().map(Vec::len), splitter);
+        let slots = |bytes: &[u8], starts: &[u32]| layout::slots(bytes, starts).into();
+        let bpe = Self::of(Cow::Owned(tokens.concat()), tokens.iter().map(Vec::len), slots, splitter);
         match (0..=u8::MAX).find(|byte| bpe.find(&[*byte]).is_none()) {
             Some(byte) => Err(format!("byte {byte:#04x} is no token")),
             None => Ok(bpe),
         }
     }
 
-    /// From the bytes of all tokens and the length of each.
-    fn of(bytes: Cow<'static, [u8]>, lengths: impl Iterator<Item = usize>, splitter: &'static Splitter) -> Self {
+    /// From the bytes of all tokens and the length of each. `slots` gets the bytes, and where each token begins.
+    fn of(
+        bytes: Cow<'static, [u8]>,
+        lengths: impl ExactSizeIterator<Item = usize>,
+        slots: impl FnOnce(&[u8], &[u32]) -> Cow<'static, [Slot]>,
+        splitter: &'static Splitter,
+    ) -> Self {
         let mut longest = 0;
-        let mut starts = vec![0];
+        let mut starts = Vec::with_capacity(lengths.len() + 1);
+        starts.push(0);
         for length in lengths {
             longest = longest.max(length);
             starts.push(starts[starts.len() - 1] + length as u32);
         }
-        let slots = layout::slots(&bytes, &starts);
+        let slots = slots(&bytes, &starts);
         Self { bytes, starts, slots, longest, splitter }
     }
 
@@ -145,7 +162,7 @@ impl Bpe {
         let hash = layout::hash(bytes);
         let mut at = layout::first_slot(hash, self.slots.len());
         loop {
-            let slot = self.slots[at];
+            let slot = u32::from_le_bytes(self.slots[at]);
             if slot == layout::EMPTY {
                 return None;
             }
@@ -201,6 +218,11 @@ mod tests {
         assert_eq!((P50K.len(), P50K.token(50_256)), (50_281, &b""[..]));
         let blanks = P50K.token(50_280);
         assert_eq!((R50K.len(), R50K.find(blanks), P50K.find(blanks)), (50_256, None, Some(50_280)));
+    }
+
+    #[test]
+    fn the_table_in_the_binary_is_the_one_that_would_be_made() {
+        assert!(O200K.slots == layout::slots(&O200K.bytes, &O200K.starts));
     }
 
     #[test]
