@@ -106,13 +106,18 @@ fn media_fit(bytes: f64, free: u64) -> Result<(), MemoryError> {
     if need <= free * SHARE { Ok(()) } else { Err(MemoryError::Media { need, free }) }
 }
 
-fn free_now() -> Option<u64> {
+/// Bytes that are free now; `None` if that is unknown.
+pub(crate) fn free_now() -> Option<u64> {
     free_bytes(&|path| read_to_string(path).ok())
 }
 
 /// Bytes that files of conversations may take; `None` if the free memory is unknown.
 pub fn room() -> Option<u64> {
-    free_now().map(|free| (free as f64 * SHARE) as u64)
+    room_of(free_now())
+}
+
+pub(crate) fn room_of(free: Option<u64>) -> Option<u64> {
+    free.map(|free| (free as f64 * SHARE) as u64)
 }
 
 /// How much is encoded beforehand, by the memory that is free now.
@@ -121,13 +126,13 @@ pub(crate) fn encoding_budget(plan: &Plan) -> EncodingBudget {
     let bytes = bodies_within(plan.runtime.prepared_bytes, free);
     let ahead = bodies_within((bytes / PART_AHEAD).clamp(LEAST_AHEAD, MOST_AHEAD), free);
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-    EncodingBudget { bytes: size(bytes), ahead_bytes: size(ahead), threads: makers(plan) }
+    EncodingBudget { bytes: size(bytes), ahead_bytes: size(ahead), threads: makers(plan, free) }
 }
 
-/// How many threads may make prompts at the same time: one per core, fewer if that many prompts do not fit.
-pub(crate) fn makers(plan: &Plan) -> usize {
-    let (prompts, free) = (prompts(&plan.dataset), free_now());
-    prompts.zip(free).map_or_else(cores, |(prompts, free)| makers_within(prompts.longest, free, cores()))
+/// How many threads may make prompts at the same time: one per core, fewer if that many prompts do not fit into the
+/// free memory.
+pub(crate) fn makers(plan: &Plan, free: Option<u64>) -> usize {
+    prompts(&plan.dataset).zip(free).map_or_else(cores, |(prompts, free)| makers_within(prompts.longest, free, cores()))
 }
 
 fn makers_within(longest: f64, free: u64, cores: usize) -> usize {

@@ -11,14 +11,14 @@ use crate::public_files::PublicFiles;
 use crate::run_cache::RunCache;
 use crate::tokenizers;
 use aiperf_dataset::{Dataset, FetchMedia, Making};
-use aiperf_engine::requests::RequestsError;
+use aiperf_engine::requests::{Payloads, RequestsError, Unbuildable};
 use aiperf_engine::{EngineError, Events, Requests, Stop};
-use aiperf_plan::redact::{Redactor, RowSecrets};
+use aiperf_plan::redact::{Redactor, RowSecrets, secrets_in_body};
 use aiperf_plan::{DatasetPlan, Plan};
+use aiperf_report::records::inputs_json::InputsEntry;
 use aiperf_report::{Artifacts, StagedInputs};
 use aiperf_tokenize::Tokenizers;
 use aiperf_types::{Body, LogLevel, Preparing, RunEvent};
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -28,8 +28,6 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 /// Progress is reported only after this time.
 const MOMENT: Duration = Duration::from_millis(500);
-/// Sessions that may wait to be written.
-const SESSIONS_AHEAD: usize = 16;
 /// How long the waiting thread gives an abandoned thread to stop writing.
 const FAREWELL: Duration = Duration::from_millis(40);
 
@@ -212,7 +210,8 @@ impl Job {
             let fetched = || steps.begin(Stage::MakingPrompts);
             let public_files = PublicFiles::of(&plan, &hub, &say, &fetched);
             let media = media_fetcher(&plan, &stop)?;
-            let (room, threads) = (memory::room(), memory::makers(&plan));
+            let free = memory::free_now();
+            let (room, threads) = (memory::room_of(free), memory::makers(&plan, free));
             let making = Making {
                 room,
                 threads,
@@ -261,25 +260,40 @@ impl Job {
         }
         // Conversations that were not encoded beforehand may still fail to become requests.
         let mut unbuildable = None;
-        let all = requests.all().take_while(|_| !stop.is_stopped());
-        let all = all.map_while(|request| request.map_err(|error| unbuildable = Some(error)).ok());
-        let all = all.inspect(|_| steps.count());
+        let mut shown = |found: Result<Vec<String>, Unbuildable>| {
+            steps.count();
+            match found {
+                Ok(found) => secrets.add(found),
+                Err(error) => unbuildable = Some(error),
+            }
+            unbuildable.is_none() && !stop.is_stopped()
+        };
         let inputs = if is_trace {
             // Every row was read when the trace was opened.
-            drop(all);
             None
         } else if !shows_inputs {
             // Bodies that are already in a file need no second copy.
-            all.for_each(|conversation| {
-                conversation.bodies.iter().for_each(|body| secrets.add_body(&body.payload()));
-            });
+            let secrets_of = |Payloads { bodies, .. }: Payloads| {
+                (bodies.iter().flat_map(|body| secrets_in_body(&body.payload())).collect(), 0)
+            };
+            requests.show_all(secrets_of, shown);
             None
         } else {
-            let sessions = all.map(|conversation| {
-                let shown = shown(conversation.bodies, &redactor, &mut secrets);
-                (conversation.session_id, shown)
+            let staged = artifacts.stage_inputs(|add| {
+                let mut written = Ok(());
+                requests.show_all(
+                    |conversation| entry(&conversation, &redactor),
+                    |made| {
+                        let found = made.map(|(entry, secrets)| {
+                            written = add(&entry);
+                            secrets
+                        });
+                        shown(found) && written.is_ok()
+                    },
+                );
+                written
             });
-            Some(stage(&artifacts, sessions)?)
+            Some(staged?)
         };
         let redactor = knowing(redactor, &secrets);
         if let Some(error) = unbuildable {
@@ -290,28 +304,6 @@ impl Job {
         requests.fill_ahead();
         Ok(Loaded { requests: Arc::new(requests), tokenizers, inputs, redactor })
     }
-}
-
-/// Writes `inputs.json` on a thread of its own. Large datasets are made and checked meanwhile, so it takes half as
-/// long.
-fn stage(
-    artifacts: &Artifacts,
-    sessions: impl Iterator<Item = (Arc<str>, Vec<Vec<u8>>)>,
-) -> Result<StagedInputs, CampaignError> {
-    let (send, receive) = mpsc::sync_channel(SESSIONS_AHEAD);
-    std::thread::scope(|scope| {
-        let write = move || artifacts.stage_inputs(receive);
-        let writer = std::thread::Builder::new().name("aiperf-inputs".into()).spawn_scoped(scope, write);
-        let writer = writer.map_err(EngineError::from)?;
-        for session in sessions {
-            // The send fails if writing has failed.
-            if send.send(session).is_err() {
-                break;
-            }
-        }
-        drop(send);
-        Ok(writer.join().map_err(|_| EngineError::Panicked("thread that writes inputs.json"))??)
-    })
 }
 
 /// Fetches images for an endpoint that takes no URLs.
@@ -326,16 +318,13 @@ fn knowing(redactor: Arc<Redactor>, secrets: &RowSecrets) -> Arc<Redactor> {
     if secrets.is_empty() { redactor } else { Arc::new(redactor.with_rows(secrets.clone())) }
 }
 
-/// Bodies without secrets, which are added to those of all rows.
-fn shown(bodies: Vec<Body>, redactor: &Redactor, secrets: &mut RowSecrets) -> Vec<Vec<u8>> {
-    let shown = bodies.into_iter().map(|body| {
-        let payload = body.payload();
-        match redactor.body_of_row(&payload, secrets) {
-            Cow::Owned(hidden) => hidden,
-            Cow::Borrowed(_) => payload.into_owned(),
-        }
-    });
-    shown.collect()
+/// A conversation as `inputs.json` shows it, with the secrets that only its rows contain, and its size in bytes.
+fn entry(conversation: &Payloads, redactor: &Redactor) -> ((InputsEntry, Vec<String>), usize) {
+    let payloads: Vec<_> = conversation.bodies.iter().map(Body::payload).collect();
+    let (shown, secrets): (Vec<_>, Vec<_>) = payloads.iter().map(|payload| redactor.body_of_row(payload)).unzip();
+    let entry = InputsEntry::new(&conversation.session_id, shown);
+    let size = entry.size();
+    ((entry, secrets.concat()), size)
 }
 
 fn announcement(preparing: &Preparing) -> String {

@@ -3,15 +3,30 @@
 use std::convert::identity;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc;
 use std::thread::{Builder, available_parallelism, scope};
+use std::time::{Duration, Instant};
+
+/// Another thread starts whenever the work has taken so long: about four times what the start of a thread takes.
+const A_THREAD_EVERY: Duration = Duration::from_micros(100);
+/// With fewer items for each thread, all threads start at once: the first item may take long.
+const MANY_A_THREAD: usize = 8;
+/// The most items that a thread takes at a time. They share the cost of taking.
+const MOST_AT_A_TIME: usize = 16;
+/// Every thread takes at least so often, if there are enough items, so that all end at about the same time.
+const LEAST_TAKES: usize = 64;
+/// Bytes of items that are handed over together.
+const BYTES_AT_A_TIME: usize = 1 << 16;
+/// Groups of items of one thread that may wait.
+const GROUPS_AHEAD: usize = 2;
 
 /// The number of threads that can run at the same time.
 pub fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// An item with its number and its weight.
-type Made<T, E> = (usize, Result<(T, usize), E>);
+/// Consecutive items with their weights, and the number of the first.
+type Made<T, E> = (usize, Vec<Result<(T, usize), E>>);
 
 /// Makes `count` items on `threads` threads. If several fail, the error is that of the first.
 pub fn in_order<T, E>(threads: usize, count: usize, make: impl Fn(usize) -> Result<T, E> + Sync) -> Result<Vec<T>, E>
@@ -35,13 +50,20 @@ where
     E: Send,
 {
     let (next, weight, first_fault) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
+    let at_a_time = (count / (LEAST_TAKES * threads.max(1))).clamp(1, MOST_AT_A_TIME);
     // Threads take numbers in order. A thread that took a number makes its item, unless an earlier item failed. So no
     // item that counts is missing.
-    let work = || {
-        let mut made: Vec<Made<T, E>> = Vec::new();
-        while weight.load(Relaxed) < wanted {
-            let index = next.fetch_add(1, Relaxed);
-            if index >= count || index > first_fault.load(Relaxed) {
+    let take = |made: &mut Vec<Made<T, E>>| {
+        if weight.load(Relaxed) >= wanted {
+            return false;
+        }
+        let first = next.fetch_add(at_a_time, Relaxed);
+        if first >= count {
+            return false;
+        }
+        let mut things = Vec::with_capacity(at_a_time);
+        for index in first..count.min(first + at_a_time) {
+            if index > first_fault.load(Relaxed) {
                 break;
             }
             let thing = make(index);
@@ -49,28 +71,106 @@ where
                 Ok((_, weighs)) => weight.fetch_add(*weighs, Relaxed),
                 Err(_) => first_fault.fetch_min(index, Relaxed),
             };
-            made.push((index, thing));
+            things.push(thing);
         }
+        made.push((first, things));
+        first_fault.load(Relaxed) == usize::MAX
+    };
+    let work = || {
+        let mut made = Vec::new();
+        while take(&mut made) {}
         made
     };
     let mut made = scope(|scope| {
-        // If no more threads can be started, fewer do the work.
-        let spawn = |_| Builder::new().name("aiperf-make".into()).spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..threads.min(count)).filter_map(spawn).collect();
-        let mut made = work();
+        let (began, mut others, mut may_start) = (Instant::now(), Vec::new(), true);
+        let mut made = Vec::new();
+        let are_many = count > MANY_A_THREAD * threads;
+        loop {
+            let left = count.saturating_sub(next.load(Relaxed)).div_ceil(at_a_time);
+            let elapsed = (began.elapsed().as_nanos() / A_THREAD_EVERY.as_nanos()) as usize;
+            let worth = if are_many { elapsed } else { threads };
+            let wanted = worth.min(threads.saturating_sub(1)).min(others.len() + left);
+            while may_start && others.len() < wanted {
+                // If no more threads can be started, fewer do the work.
+                let other = Builder::new().name("aiperf-make".into()).spawn_scoped(scope, work);
+                may_start = other.is_ok();
+                others.extend(other);
+            }
+            if !take(&mut made) {
+                break;
+            }
+        }
         for other in others {
             made.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         made
     });
-    made.sort_unstable_by_key(|(index, _)| *index);
+    made.sort_unstable_by_key(|(first, _)| *first);
     let mut weighed = 0_usize;
-    let counts = |(_, thing): Made<T, E>| {
+    let counts = |thing: Result<(T, usize), E>| {
         let is_wanted = weighed < wanted;
         weighed = weighed.saturating_add(thing.as_ref().map_or(0, |(_, weighs)| *weighs));
         is_wanted.then(|| thing.map(|(thing, _)| thing))
     };
-    made.into_iter().map(counts).map_while(identity).collect()
+    made.into_iter().flat_map(|(_, things)| things).map(counts).map_while(identity).collect()
+}
+
+/// Makes `count` items, each with its size in bytes, and hands them to `take` in order, on the calling thread, until it
+/// returns `false`. Only a few items of each thread are in memory at a time.
+pub fn hand_over<T: Send>(
+    threads: usize,
+    count: usize,
+    make: impl Fn(usize) -> (T, usize) + Sync,
+    mut take: impl FnMut(T) -> bool,
+) {
+    let (began, mut next, mut bytes) = (Instant::now(), 0, 0);
+    // Other threads are not worth their start if all is made within a moment.
+    while next < count && (threads < 2 || began.elapsed() < A_THREAD_EVERY) {
+        let (thing, size) = make(next);
+        (next, bytes) = (next + 1, bytes + size);
+        if !take(thing) {
+            return;
+        }
+    }
+    let at_a_time = (BYTES_AT_A_TIME / (bytes / next.max(1)).max(1)).clamp(1, MOST_AT_A_TIME);
+    let groups = (count - next).div_ceil(at_a_time);
+    let group = |number: usize| next + number * at_a_time..count.min(next + (number + 1) * at_a_time);
+    scope(|scope| {
+        // The threads make the groups in turn.
+        let threads = threads.min(groups);
+        let mut makers = Vec::with_capacity(threads);
+        for thread in 0..threads {
+            let (send, receive) = mpsc::sync_channel(GROUPS_AHEAD);
+            let (make, group) = (&make, &group);
+            let work = move || {
+                for number in (thread..groups).step_by(threads) {
+                    // What comes after the end is not taken.
+                    if send.send(group(number).map(|index| make(index).0).collect::<Vec<_>>()).is_err() {
+                        break;
+                    }
+                }
+            };
+            let spawned = Builder::new().name("aiperf-make".into()).spawn_scoped(scope, work);
+            makers.push(spawned.ok().map(|thread| (thread, receive)));
+        }
+        for number in 0..groups {
+            let maker = &mut makers[number % threads];
+            let received = maker.as_ref().map(|(_, receive)| receive.recv());
+            let things = match received {
+                Some(Ok(things)) => things,
+                // A thread ends early only by a panic.
+                Some(Err(_)) => match maker.take().map(|(thread, _)| thread.join()) {
+                    Some(Err(panic)) => resume_unwind(panic),
+                    _ => return,
+                },
+                // The thread could not be started.
+                None => group(number).map(|index| make(index).0).collect(),
+            };
+            if !things.into_iter().all(&mut take) {
+                return;
+            }
+        }
+    });
 }
 
 #[cfg(test)]
@@ -85,7 +185,11 @@ mod tests {
             wanted in prop::sample::select(vec![0, 1, 20, 60, usize::MAX]),
             threads in 2..6_usize,
         ) {
-            let make = |index: usize| weights[index].map(|weighs| (index, weighs)).map_err(|_| index);
+            let make = |index: usize| {
+                // Long enough for all threads to start.
+                std::thread::sleep(Duration::from_micros(if index == 0 { 500 } else { 0 }));
+                weights[index].map(|weighs| (index, weighs)).map_err(|_| index)
+            };
             let alone = up_to(1, wanted, weights.len(), make);
             prop_assert_eq!(&up_to(threads, wanted, weights.len(), make), &alone);
             if let Ok(made) = alone {
@@ -95,6 +199,35 @@ mod tests {
                 prop_assert!(made.len() == weights.len() || weighed(made.len()) >= wanted);
             }
         }
+    }
+
+    #[test]
+    fn items_are_handed_over_in_order_until_one_is_the_last() {
+        for (threads, bytes) in [(1, 1), (2, 1), (5, 1), (3, BYTES_AT_A_TIME)] {
+            for (count, last) in [(0, 0), (1, 1), (1000, 1000), (1000, 333)] {
+                let make = |index: usize| {
+                    std::thread::sleep(Duration::from_micros(if index.is_multiple_of(100) { 200 } else { 0 }));
+                    (index, bytes)
+                };
+                let mut taken = Vec::new();
+                hand_over(threads, count, make, |index| {
+                    taken.push(index);
+                    taken.len() < last
+                });
+                assert!(taken.iter().copied().eq(0..last), "{threads} threads, {count} items: {taken:?}");
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "the item")]
+    fn a_panic_while_an_item_is_made_reaches_the_caller() {
+        let make = |index: usize| {
+            std::thread::sleep(Duration::from_micros(200));
+            assert!(index < 50, "the item");
+            (index, 1)
+        };
+        hand_over(3, 100, make, |_| true);
     }
 
     #[test]

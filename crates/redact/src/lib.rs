@@ -36,7 +36,7 @@ mod values;
 pub use headers::{secrets_in_header, secrets_in_value};
 pub use members::{secrets_in_members, visit_secret_members, visit_texts};
 pub use names::{is_secret_name, is_secret_parameter, is_sensitive_header};
-pub use payload::{secrets_in_template, template};
+pub use payload::{secrets_in_body, secrets_in_template, template};
 pub use redactor::{LONGEST_ERROR, Redactor};
 pub use row_secrets::RowSecrets;
 pub use texts::text;

@@ -32,6 +32,11 @@ pub(crate) fn payload(body: &[u8]) -> (Cow<'_, [u8]>, Vec<String>) {
     }
 }
 
+/// The values that are hidden in a request body.
+pub fn secrets_in_body(body: &[u8]) -> Vec<String> {
+    payload(body).1
+}
+
 /// The text of a template, without its secrets.
 pub fn template(text: &str) -> Cow<'_, str> {
     without(text, &secrets_of_template(text))

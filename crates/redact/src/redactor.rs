@@ -110,11 +110,10 @@ impl Redactor {
         self.hide_in_body(payload(body).0)
     }
 
-    /// The same for the body of a row, whose secrets are added to those of all rows.
-    pub fn body_of_row<'b>(&self, body: &'b [u8], rows: &mut RowSecrets) -> Cow<'b, [u8]> {
+    /// The same for the body of a row, with the secrets that are hidden in it by their names.
+    pub fn body_of_row<'b>(&self, body: &'b [u8]) -> (Cow<'b, [u8]>, Vec<String>) {
         let (named, secrets) = payload(body);
-        rows.add(secrets);
-        self.hide_in_body(named)
+        (self.hide_in_body(named), secrets)
     }
 
     fn hide_in_body<'b>(&self, named: Cow<'b, [u8]>) -> Cow<'b, [u8]> {
@@ -296,7 +295,8 @@ mod tests {
         let known = redactor(&["sk-123456"]);
         let mut rows = RowSecrets::default();
         let body = br#"{"api_key":"HUNTERrow21","password":"open","headers":{"Authorization":"Bearer HUNTERrow22"}}"#;
-        let shown = known.body_of_row(body, &mut rows);
+        let (shown, secrets) = known.body_of_row(body);
+        rows.add(secrets);
         assert!(!String::from_utf8_lossy(&shown).contains("HUNTER"));
         rows.add_body(br#"{"url":"https://h/?sig=HUNTERsig23"}"#);
         let all = known.with_rows(rows);

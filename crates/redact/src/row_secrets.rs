@@ -41,7 +41,8 @@ impl RowSecrets {
         self.add(rows.values.iter().cloned());
     }
 
-    pub(crate) fn add(&mut self, values: impl IntoIterator<Item = String>) {
+    /// Adds these secrets.
+    pub fn add(&mut self, values: impl IntoIterator<Item = String>) {
         for value in values {
             let is_kept = value.chars().count() >= SHORTEST && !is_everyday(&value);
             if is_kept && self.values.len() < MOST {

@@ -23,6 +23,21 @@ fn a_conversation_that_cannot_be_built_is_bad_input_and_leaves_no_file() {
 }
 
 #[test]
+fn a_run_whose_inputs_cannot_be_written_does_not_start_and_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = aiperf_testkit::plan::plan("http://127.0.0.1:1");
+    plan.artifacts.dir = directory.path().to_owned();
+    plan.tokenizer.name = Some("builtin".into());
+    // A disk that is full from the first byte on.
+    let beside = directory.path().join(format!(".inputs.json.{}.tmp", std::process::id()));
+    std::os::unix::fs::symlink("/dev/full", &beside).unwrap();
+    let campaign = Campaign::new("1", Stop::default(), Arc::default());
+    let error = campaign.prepare(plan).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("inputs.json") && error.contains("No space left"), "{error}");
+    assert!(!beside.exists() && !directory.path().join("inputs.json").exists());
+}
+
+#[test]
 fn secrets_in_rows_are_not_written() {
     let directory = tempfile::tempdir().unwrap();
     let rows = directory.path().join("d.jsonl");

@@ -14,7 +14,6 @@ use aiperf_schedule::Dispatch;
 use aiperf_tokenize::{IsOver, TokenizeError, Tokenizer, Tokenizers, interruptible};
 use aiperf_types::{Body, CacheMarker, CorrelationId, Exchange, PhaseIndex, RequestTag, Shapes};
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -271,17 +270,18 @@ impl Requests {
         self.dataset.shapes()
     }
 
-    /// Every conversation in order, whether it can be sent or not. Only a few are in memory at a time.
-    pub fn all(&self) -> impl Iterator<Item = Result<Payloads, Unbuildable>> + '_ {
-        let (all, block) = (self.dataset.len(), 4 * self.threads.max(1));
-        (0..all).step_by(block).flat_map(move |from| {
-            let until = (from + block).min(all);
-            // Conversations that have to be encoded are, a few on each thread.
-            let threads = if until <= self.kept.len() { 1 } else { self.threads };
-            let payloads = |at| Ok::<_, Infallible>(self.payloads_of(from + at));
-            let Ok(payloads) = in_order::in_order(threads, until - from, payloads);
-            payloads
-        })
+    /// Shows every conversation, whether it can be sent or not: `show` makes something of it on any thread, with its
+    /// size in bytes, and `take` gets that in order, until it returns `false`. Only a few are in memory at a time.
+    pub fn show_all<T: Send>(
+        &self,
+        show: impl Fn(Payloads) -> (T, usize) + Sync,
+        take: impl FnMut(Result<T, Unbuildable>) -> bool,
+    ) {
+        let shown = |index| match self.payloads_of(index).map(&show) {
+            Ok((thing, size)) => (Ok(thing), size),
+            Err(error) => (Err(error), 0),
+        };
+        in_order::hand_over(self.threads, self.dataset.len(), shown, take);
     }
 
     /// Warnings about the conversations that are kept and how they are sent, one line each.

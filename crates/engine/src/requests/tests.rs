@@ -57,6 +57,28 @@ fn a_conversation_that_cannot_be_built_is_named_before_anything_is_sent() {
 }
 
 #[test]
+fn conversations_are_shown_in_order_on_any_number_of_threads() {
+    let mut plan = plan("http://127.0.0.1:1");
+    plan.dataset = DatasetPlan::Synthetic(SyntheticPlan::new(300));
+    let dataset = Dataset::of(&plan.dataset, Making::new(&plan.draws(), &Tokenizer::builtin())).unwrap();
+    let (plan, dataset) = (Arc::new(plan), Arc::new(dataset));
+    let shown = |threads| {
+        let budget = EncodingBudget { bytes: 1, ahead_bytes: 0, threads };
+        let requests = Requests::of_counted(plan.clone(), dataset.clone(), "1", budget, || ()).unwrap();
+        let mut all = Vec::new();
+        let show = |payloads: Payloads| (payloads.bodies[0].joined().into_owned(), 1);
+        requests.show_all(show, |body| {
+            all.push(body.unwrap());
+            true
+        });
+        all
+    };
+    let alone = shown(1);
+    assert_eq!(alone.len(), 300);
+    assert!(shown(4) == alone);
+}
+
+#[test]
 fn only_conversations_that_a_run_can_reach_are_encoded_before_it() {
     let mut plan = plan("http://127.0.0.1:1");
     plan.dataset = DatasetPlan::Synthetic(SyntheticPlan::new(10));

@@ -21,7 +21,7 @@ use crate::error::{ExportFailure, ReportError};
 use crate::export::{Completion, Folder, RecordFile, RecordRun, RecordWriting, WrittenFile};
 use crate::files;
 use crate::format::json::document_text;
-use crate::records::inputs_json::write_inputs;
+use crate::records::inputs_json::{InputsEntry, write_inputs};
 use crate::run::RunResult;
 use crate::server_metrics::jsonl::ScrapeFile;
 use crate::staged::{self, Staged};
@@ -30,7 +30,7 @@ use aiperf_plan::redact::Redactor;
 use aiperf_plan::{ArtifactPlan, FileNames};
 use kinds::{FileKind, INPUTS, KINDS, LOG};
 use marker::ready_marker;
-use reserve::{RESERVES, Reserve};
+use reserve::{RESERVES, Reserves};
 use serde_json::Value;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -64,7 +64,7 @@ pub struct Artifacts {
     /// Locked, if the file system has locks. The lock ends with the process, however it ends.
     lock: File,
     /// Disk space for what is written when the run is over: in the first part, and at the end.
-    reserves: Mutex<[Option<Reserve>; 2]>,
+    reserves: Mutex<Reserves>,
 }
 
 /// `inputs.json`, written but not yet in its place.
@@ -208,15 +208,14 @@ impl Artifacts {
         kinds.map(open).collect()
     }
 
-    /// Reserves disk space for the files that are written when the run is over, however much its records take. Call it
-    /// when the run is about to start. If there is no space, the run continues: a short run may need none.
+    /// Begins to reserve disk space for the files that are written when the run is over, however much its records take.
+    /// Call it when the run is about to start. If there is no space, the run continues: a short run may need none.
     pub fn keep_room(&self) {
-        let taken = RESERVES.map(|name| Reserve::take(&self.plan.dir, name).ok());
-        *self.reserves.lock().unwrap_or_else(PoisonError::into_inner) = taken;
+        *self.reserves.lock().unwrap_or_else(PoisonError::into_inner) = Reserves::take(&self.plan.dir);
     }
 
     fn give_room(&self, part: usize) {
-        self.reserves.lock().unwrap_or_else(PoisonError::into_inner)[part] = None;
+        self.reserves.lock().unwrap_or_else(PoisonError::into_inner).give(part);
     }
 
     /// The file that takes scrapes of the servers' own metrics while the run is on.
@@ -234,16 +233,13 @@ impl Artifacts {
         ScrapeFile::new(self.path(&self.plan.names.gpu_telemetry_jsonl))
     }
 
-    /// Writes `inputs.json` to a temporary file: for each session its id and the body of each turn.
-    pub fn stage_inputs<S, B, T>(&self, sessions: S) -> Result<StagedInputs, ReportError>
-    where
-        S: IntoIterator<Item = (T, B)>,
-        T: AsRef<str>,
-        B: IntoIterator,
-        B::Item: AsRef<[u8]>,
-    {
+    /// Writes `inputs.json` to a temporary file. `fill` adds its sessions, in their order.
+    pub fn stage_inputs(
+        &self,
+        fill: impl FnOnce(&mut dyn FnMut(&InputsEntry) -> io::Result<()>) -> io::Result<()>,
+    ) -> Result<StagedInputs, ReportError> {
         let path = self.path(INPUTS);
-        Staged::write(&path, None, |file| write_inputs(file, sessions))
+        Staged::write(&path, None, |file| write_inputs(file, fill))
             .map(StagedInputs)
             .map_err(|source| ReportError::File { path, source })
     }

