@@ -4,6 +4,7 @@ use crate::measurement::{self, Observations};
 use crate::sending::PhaseSending;
 use crate::slices::{TooManySlices, slices};
 use crate::until;
+use aiperf_dataset::in_order::cores;
 use aiperf_engine::{EngineOutcome, Lost, PhaseOutcome};
 use aiperf_metrics::{Accumulator, Context, Metrics, PhaseUntil, Quality, Summary, SweepLine, Window, verdict};
 use aiperf_plan::Plan;
@@ -134,9 +135,8 @@ impl Together {
         };
         let summary = match (only, &records, window) {
             (Some(phase), ..) => phase.metrics.clone(),
-            (None, Some(records), Some((start, end))) => {
-                records.summarise(metrics, Context { window: Some(Window { start, end }), network_rtt_ns })
-            }
+            (None, Some(records), Some((start, end))) => records
+                .summarise(metrics, Context { window: Some(Window { start, end }), network_rtt_ns, threads: cores() }),
             _ => Summary::default(),
         };
         Self { summary, records }
@@ -175,7 +175,7 @@ fn phase_until(phase: &PhaseOutcome, plan: &Plan) -> Option<PhaseUntil> {
 
 fn phase_result(phase: &PhaseOutcome, metrics: &Metrics, network_rtt_ns: Option<f64>) -> PhaseResult {
     let window = Window { start: phase.start, end: phase.end };
-    let summary = phase.records.summarise(metrics, Context { window: Some(window), network_rtt_ns });
+    let summary = phase.records.summarise(metrics, Context { window: Some(window), network_rtt_ns, threads: cores() });
     PhaseResult {
         id: (*phase.id).clone(),
         start: phase.start,

@@ -1,5 +1,6 @@
 //! Results by slice of time, unless there are too many slices to keep.
 
+use aiperf_dataset::in_order::cores;
 use aiperf_metrics::{Accumulator, Context, Metrics, Slice};
 use aiperf_types::{Nanos, WallNs};
 use thiserror::Error;
@@ -30,7 +31,7 @@ pub(crate) fn slices(
     if slices > MOST {
         return Err(TooManySlices { slices });
     }
-    Ok(records.slices(metrics, length, Context { window: None, network_rtt_ns }))
+    Ok(records.slices(metrics, length, Context { window: None, network_rtt_ns, threads: cores() }))
 }
 
 /// An upper bound: the slices that fit into the run, or one per request. Slices without requests are left out.

@@ -1,7 +1,7 @@
 //! The meaning of an exchange: record metrics, run statistics and the metric registry.
 //!
 //! The input is a finished request as [`Measured`](aiperf_types::Measured). The output is its metrics, the statistics
-//! of a phase and its time slices. The crate is pure: no clock, no file, no thread.
+//! of a phase and its time slices. The crate is pure: no clock, no file. Its only threads are those of a summary.
 //!
 //! Every metric is one row of one table, and that table is also the documentation (`docs/metrics.md`). A record becomes
 //! base facts: integers from which every metric of the record is computed. An accumulator stores them in packed
@@ -20,7 +20,11 @@
 //! - [`measurement`]: whether the numbers of a run can be trusted
 //!
 //! # Invariants
-//! - The crate is pure: no socket, no clock, no file, no async.
+//! - The crate is pure: no socket, no clock, no file, no async. A summary uses as many threads as its caller allows
+//!   ([`Context`]); its results do not depend on them.
+//! - A summary finds percentiles in two passes over the packed columns, and stores few values (`numbers/two_passes`).
+//!   Only intervals (16 bytes a record, of one metric at a time in a long run), slices and short runs store all values of
+//!   a metric.
 //! - Folders are floors: each uses only those before it, and no two files of a folder use each other.
 //!   `tests/it/layers.rs` reads the imports.
 //! - Every metric is one row of its family (`registry/families`).

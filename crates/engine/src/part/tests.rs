@@ -143,7 +143,7 @@ fn sent(part: RunPart) -> RunPart {
 
 fn summary(metrics: &Metrics, phase: &PhaseOutcome) -> Summary {
     let window = Window { start: phase.start, end: phase.end };
-    phase.records.summarise(metrics, Context { window: Some(window), network_rtt_ns: None })
+    phase.records.summarise(metrics, Context::from(window))
 }
 
 /// Curves are sums of floats. Their last bits depend on the order of the terms. All other values are equal to the bit.

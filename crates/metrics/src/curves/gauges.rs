@@ -5,7 +5,11 @@ use crate::curves::changes::Run;
 use crate::curves::curve::{CURVES, Curve, CurveStats};
 use crate::curves::percentile_source::{IntoHistograms, IntoStretches, KeepContents, PercentileSource};
 use crate::curves::weighted::{Sums, Weighted};
+use crate::numbers::in_parallel::in_parallel;
 use crate::numbers::sum::Sum;
+
+/// Stretches for which it pays to start another thread.
+const STRETCHES_A_THREAD: usize = 1 << 16;
 
 /// For how long every curve had which value.
 #[derive(Clone, Debug)]
@@ -99,12 +103,17 @@ impl Gauges {
         self.kept.merge(other.kept);
     }
 
-    /// The statistics of all curves, with `idle` more time without load.
-    pub(crate) fn stats(&self, idle: u64) -> CurveStats {
+    /// The statistics of all curves, with `idle` more time without load, on at most `threads` threads.
+    pub(crate) fn stats(&self, idle: u64, threads: usize) -> CurveStats {
+        let curves: Vec<Curve> = Curve::all().collect();
+        let of_curve = |(): &mut (), at: usize| {
+            let curve: Curve = curves[at];
+            self.curves[curve as usize].stats(idle, self.kept.quantiles(curve))
+        };
+        let threads = threads.min(self.stretches() / STRETCHES_A_THREAD).max(1);
         let mut stats = CurveStats::default();
-        for curve in Curve::all() {
-            stats.set(curve, self.curves[curve as usize].stats(idle, self.kept.quantiles(curve)));
-        }
+        let found = in_parallel(threads, curves.len(), of_curve);
+        curves.iter().zip(found).for_each(|(curve, found)| stats.set(*curve, found));
         stats
     }
 

@@ -4,7 +4,7 @@ use crate::curves::change::Levels;
 use crate::curves::curve::{CURVES, Curve};
 use crate::numbers::chunks::Chunks;
 use crate::numbers::histogram::{Histogram, NOTHING};
-use crate::numbers::quantiles::quantiles;
+use crate::numbers::quantiles::TimeByRange;
 
 /// Parts of an octave in the histograms, as a power of two: a percentile is exact to 0.05%.
 const BITS: u32 = 11;
@@ -80,22 +80,17 @@ impl Stretches {
 
     /// The values of a curve and how long each held, stretch by stretch, without the time in which the curve has no
     /// users.
-    fn of_curve(&self, curve: Curve) -> Vec<(f64, f64)> {
-        let mut values =
-            Vec::with_capacity(if curve.is_streaming() { self.streaming.len() } else { self.others.len() });
-        if curve.is_streaming() {
-            let stretches = self.streaming.iter().map(|stretch| (stretch.value(curve), stretch.length));
-            values.extend(stretches.filter_map(weigh));
-        } else {
-            let stretches = self.others.iter().map(|stretch| (stretch.value(curve), stretch.length));
-            values.extend(stretches.filter_map(weigh));
-        }
-        values
+    fn of_curve(&self, curve: Curve) -> impl Iterator<Item = (f64, u64)> + '_ {
+        let streaming = curve.is_streaming().then(|| self.streaming.iter());
+        let streaming = streaming.into_iter().flatten().map(move |stretch| (stretch.value(curve), stretch.length));
+        let others = (!curve.is_streaming()).then(|| self.others.iter());
+        let others = others.into_iter().flatten().map(move |stretch| (stretch.value(curve), stretch.length));
+        streaming.chain(others).filter_map(weigh)
     }
 }
 
-fn weigh((value, length): (Option<f64>, u32)) -> Option<(f64, f64)> {
-    value.map(|value| (if value.abs() < NOTHING { 0.0 } else { value }, f64::from(length)))
+fn weigh((value, length): (Option<f64>, u32)) -> Option<(f64, u64)> {
+    value.map(|value| (if value.abs() < NOTHING { 0.0 } else { value }, u64::from(length)))
 }
 
 impl Streaming {
@@ -221,12 +216,12 @@ impl PercentileSource {
     /// Computes quantiles of a curve: for each target (ascending) the smallest value by which that much time has
     /// passed.
     pub(crate) fn quantiles(&self, curve: Curve) -> impl FnMut(&[f64], &mut [f64], f64) + '_ {
-        let mut values = match self {
-            Self::Stretches(stretches) => stretches.of_curve(curve),
-            Self::Histograms(_) => Vec::new(),
-        };
+        let mut by_range = None;
         move |targets, found, top| match self {
-            Self::Stretches(_) => quantiles(&mut values, 0.0, targets, found, top),
+            Self::Stretches(stretches) => {
+                let by_range = by_range.get_or_insert_with(|| TimeByRange::of(stretches.of_curve(curve)));
+                by_range.quantiles(stretches.of_curve(curve), targets, found, top);
+            }
             Self::Histograms(histograms) => histograms[curve as usize].quantiles(targets, found, top),
         }
     }

@@ -365,9 +365,9 @@ impl SweepLine {
         self.curves.gaps(window)
     }
 
-    /// The statistics of all swept time, with `idle` more time without load.
-    pub(crate) fn whole(&self, idle: u64) -> CurveStats {
-        self.curves.whole(idle)
+    /// The statistics of all swept time, with `idle` more time without load, on at most `threads` threads.
+    pub(crate) fn whole(&self, idle: u64, threads: usize) -> CurveStats {
+        self.curves.whole(idle, threads)
     }
 
     /// The length of swept time; for several phases, their sum.

@@ -225,23 +225,24 @@ fn stats(avg: f64, min: f64, max: f64, [p50, p90, p95, p99]: [f64; 4], std: f64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::numbers::quantiles::quantiles;
+    use crate::numbers::quantiles::TimeByRange;
 
     struct Value {
         weighted: Weighted,
-        stretches: Vec<(f64, f64)>,
+        stretches: Vec<(f64, u64)>,
     }
 
     impl Value {
         fn of(stretches: &[(u64, f64)]) -> Self {
             let mut weighted = Weighted::new();
             stretches.iter().for_each(|&(length, value)| weighted.add(length, value));
-            Self { weighted, stretches: stretches.iter().map(|&(length, value)| (value, length as f64)).collect() }
+            Self { weighted, stretches: stretches.iter().map(|&(length, value)| (value, length)).collect() }
         }
 
         fn stats(&mut self, more: u64) -> (Stats, Stats) {
-            let stretches = &mut self.stretches;
-            self.weighted.stats(more, |targets, found, top| quantiles(stretches, 0.0, targets, found, top))
+            let stretches = || self.stretches.iter().copied();
+            let mut by_range = TimeByRange::of(stretches());
+            self.weighted.stats(more, |targets, found, top| by_range.quantiles(stretches(), targets, found, top))
         }
     }
 

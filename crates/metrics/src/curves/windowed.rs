@@ -150,7 +150,7 @@ impl WindowedCurves {
             let curves = if is_mergeable {
                 ClosedCurves::Mergeable(Box::new(gauges.clone()), Box::new(gaps))
             } else {
-                ClosedCurves::Final(Box::new((gauges.stats(0), gaps.distribution())))
+                ClosedCurves::Final(Box::new((gauges.stats(0, 1), gaps.distribution())))
             };
             self.closed.push(Closed { start, covered: at.saturating_sub(since), curves });
         }
@@ -196,7 +196,7 @@ impl WindowedCurves {
             ClosedCurves::Final(found) => found.0.clone(),
             ClosedCurves::Mergeable(gauges, _) => {
                 let length = window.end.0.saturating_sub(window.start.0);
-                gauges.stats(length.saturating_sub(closed.covered))
+                gauges.stats(length.saturating_sub(closed.covered), 1)
             }
         })
     }
@@ -209,9 +209,9 @@ impl WindowedCurves {
         }
     }
 
-    /// The statistics of all windows together, with `idle` more time without load.
-    pub(crate) fn whole(&self, idle: u64) -> CurveStats {
-        self.whole.as_ref().map(|whole| whole.stats(idle)).unwrap_or_default()
+    /// The statistics of all windows together, with `idle` more time without load, on at most `threads` threads.
+    pub(crate) fn whole(&self, idle: u64, threads: usize) -> CurveStats {
+        self.whole.as_ref().map(|whole| whole.stats(idle, threads)).unwrap_or_default()
     }
 
     /// Sets the rate of produced tokens to zero in all windows.
@@ -297,7 +297,7 @@ mod tests {
         // The slice in which a later phase begins is partly among those that were not kept separate.
         curves.append(sliced(76, 95, 6));
         assert_eq!([2, 7, 8, 9].map(|slice| in_flight(&curves, slice)), [Some(4.0), None, None, None]);
-        let whole = curves.whole(0).effective(Curve::Concurrency).unwrap();
+        let whole = curves.whole(0, 1).effective(Curve::Concurrency).unwrap();
         assert!((whole.avg.unwrap() - (75.0 * 4.0 + 19.0 * 6.0) / 94.0).abs() < 1e-12);
     }
 }

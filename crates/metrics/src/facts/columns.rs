@@ -301,6 +301,13 @@ pub(crate) enum Batch<'c> {
 }
 
 impl Batch<'_> {
+    pub(crate) fn rows(self) -> usize {
+        match self {
+            Self::Packed(block) => block.rows,
+            Self::Open(rows, _) => rows.len(),
+        }
+    }
+
     pub(crate) fn first_start(self) -> Option<u64> {
         match self {
             // A record without a start holds the start of another one here.
@@ -324,6 +331,11 @@ impl BatchReader {
         facts.iter().chain(&[Fact::Status]).for_each(|&fact| wanted[fact as usize] = true);
         let wanted = Fact::ALL.iter().copied().filter(|&fact| wanted[fact as usize]).collect();
         Self { wanted, rows: Vec::new(), gaps: Vec::new() }
+    }
+
+    /// Visits every record of a batch.
+    pub(crate) fn each(&mut self, batch: Batch<'_>, mut visit: impl FnMut(&Facts)) {
+        self.each_part(batch, false, |rows, _| rows.iter().for_each(&mut visit));
     }
 
     /// Visits every record of a batch with its gaps; without gaps once they were dropped.

@@ -1,30 +1,84 @@
-//! Percentiles of stretches of time without sorting them.
+//! Percentiles of stretches of time without sorting all of them.
 
-/// For each target (ascending) the smallest value by which that much time has passed, lowest values first. Uses
-/// repeated partition: sorting millions of stretches takes ten times as long.
-pub(crate) fn quantiles(stretches: &mut [(f64, f64)], passed: f64, targets: &[f64], found: &mut [f64], top: f64) {
-    if targets.is_empty() {
-        return;
+use crate::numbers::ranges::{Ranges, range};
+use crate::numbers::stats::float_key;
+
+/// For how long values of each range held, of stretches that are visited again to find quantiles.
+#[derive(Clone, Debug)]
+pub(crate) struct TimeByRange(Ranges);
+
+impl TimeByRange {
+    pub(crate) fn of(stretches: impl Iterator<Item = (f64, u64)>) -> Self {
+        let mut ranges = Ranges::new();
+        stretches.for_each(|(value, length)| ranges.add(float_key(value), length));
+        Self(ranges)
     }
-    if stretches.len() <= 32 {
-        stretches.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
-        let mut passed = passed;
-        let start = (top, passed);
-        let ascending = stretches.iter().map(|&(value, length)| {
+
+    /// For each target (ascending) the smallest value by which that much time has passed, lowest values first; `top` if
+    /// there is none. `stretches` are the same as before. Only those of the ranges that contain a quantile are sorted.
+    pub(crate) fn quantiles(
+        &mut self,
+        stretches: impl Iterator<Item = (f64, u64)>,
+        targets: &[f64],
+        found: &mut [f64],
+        top: f64,
+    ) {
+        let (mut wanted, mut passed): (Vec<Wanted>, u64) = (Vec::new(), 0);
+        let mut rest = (targets, found);
+        for (first, &mut length) in self.0.used() {
+            let (targets, found) = rest;
+            let here = targets.partition_point(|&target| target <= (passed + length) as f64);
+            let (own, later) = targets.split_at(here);
+            let (own_found, later_found) = found.split_at_mut(here);
+            if here > 0 {
+                wanted.push(Wanted {
+                    range: range(first),
+                    passed,
+                    targets: own,
+                    found: own_found,
+                    stretches: Vec::new(),
+                });
+            }
+            rest = (later, later_found);
             passed += length;
-            (value, passed)
-        });
-        return of_sorted(start, ascending, targets, found, top);
+        }
+        rest.1.fill(top);
+        for (value, length) in stretches {
+            let range = range(float_key(value));
+            if let Some(wanted) = wanted.iter_mut().find(|wanted| wanted.range == range) {
+                wanted.add(value, length);
+            }
+        }
+        for Wanted { mut passed, targets, found, mut stretches, .. } in wanted {
+            stretches.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+            let start = (top, passed as f64);
+            let ascending = stretches.into_iter().map(|(value, length)| {
+                passed += length;
+                (value, passed as f64)
+            });
+            of_sorted(start, ascending, targets, found, top);
+        }
     }
-    let pivot = pivot(stretches);
-    let (below, equal, below_time, equal_time) = partition(stretches, pivot);
-    let (after_below, after_equal) = (passed + below_time, passed + below_time + equal_time);
-    let first_equal = targets.partition_point(|&target| target <= after_below);
-    let first_above = targets.partition_point(|&target| target <= after_equal);
-    quantiles(&mut stretches[..below], passed, &targets[..first_equal], &mut found[..first_equal], pivot);
-    found[first_equal..first_above].fill(pivot);
-    let above = &mut stretches[below + equal..];
-    quantiles(above, after_equal, &targets[first_above..], &mut found[first_above..], top);
+}
+
+/// A range that contains quantiles.
+struct Wanted<'a> {
+    range: i64,
+    /// The time of all lower ranges.
+    passed: u64,
+    targets: &'a [f64],
+    found: &'a mut [f64],
+    /// Its values. Equal values in a row are together.
+    stretches: Vec<(f64, u64)>,
+}
+
+impl Wanted<'_> {
+    fn add(&mut self, value: f64, length: u64) {
+        match self.stretches.last_mut() {
+            Some((last, total)) if *last == value => *total += length,
+            _ => self.stretches.push((value, length)),
+        }
+    }
 }
 
 /// The same for ascending values, each with how much has passed after it. `start`: the value and what has passed before
@@ -51,60 +105,30 @@ pub(crate) fn of_sorted(
     }
 }
 
-/// The median of nine values spread over the slice.
-fn pivot(stretches: &[(f64, f64)]) -> f64 {
-    let step = stretches.len() / 9;
-    let mut sample: [f64; 9] = std::array::from_fn(|at| stretches[at * step + step / 2].0);
-    sample.sort_unstable_by(f64::total_cmp);
-    sample[4]
-}
-
-/// Moves smaller values to the front and larger ones to the back. Returns how many are smaller and equal, and for how
-/// long.
-fn partition(stretches: &mut [(f64, f64)], pivot: f64) -> (usize, usize, f64, f64) {
-    let (mut low, mut at, mut high) = (0, 0, stretches.len());
-    let (mut below_time, mut equal_time) = (0.0, 0.0);
-    while at < high {
-        let (value, length) = stretches[at];
-        if value < pivot {
-            below_time += length;
-            stretches.swap(low, at);
-            low += 1;
-            at += 1;
-        } else if value > pivot {
-            high -= 1;
-            stretches.swap(at, high);
-        } else {
-            equal_time += length;
-            at += 1;
-        }
-    }
-    (low, at - low, below_time, equal_time)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn partitions_find_what_a_sort_finds() {
+    fn ranges_find_what_a_sort_finds() {
         let mut state = 7_u64;
         let mut draw = || {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             state >> 33
         };
-        let stretches: Vec<(f64, f64)> = (0..5000).map(|_| ((draw() % 300) as f64, (draw() % 50) as f64)).collect();
+        let stretches: Vec<(f64, u64)> = (0..5000).map(|_| ((draw() % 300) as f64 / 7.0, draw() % 50)).collect();
         let mut sorted = stretches.clone();
         sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let total: f64 = sorted.iter().map(|(_, length)| length).sum();
-        let targets = [0.5, 0.9, 0.95, 0.99].map(|share| share * total);
-        let mut found = [0.0; 4];
-        quantiles(&mut stretches.clone(), 0.0, &targets, &mut found, 300.0);
+        let total: u64 = sorted.iter().map(|(_, length)| length).sum();
+        let targets = [0.5, 0.500_001, 0.9, 0.95, 0.99].map(|share| share * total as f64);
+        let mut found = [0.0; 5];
+        let mut by_range = TimeByRange::of(stretches.iter().copied());
+        by_range.quantiles(stretches.iter().copied(), &targets, &mut found, 300.0);
         for (target, found) in targets.iter().zip(found) {
-            let mut passed = 0.0;
+            let mut passed = 0;
             let naive = sorted.iter().find(|(_, length)| {
                 passed += length;
-                passed >= *target
+                passed as f64 >= *target
             });
             assert_eq!(naive.unwrap().0, found);
         }

@@ -18,7 +18,7 @@ pub fn stats_with_errors(values: &mut [f64], errors: u64) -> Option<Stats> {
 }
 
 /// A population's statistics in its own unit, with its exact sum.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Distribution {
     pub(crate) stats: Stats,
     pub(crate) sum: Scalar,
@@ -44,32 +44,47 @@ impl Encoding {
     /// The statistics of a population, and of that population with one infinite value for each of `errors` failures.
     /// Reorders the values.
     pub(crate) fn distribution(self, values: &mut [i64], errors: u64) -> Option<Distribution> {
+        self.ranked(values, errors).map(|ranked| ranked.distribution)
+    }
+
+    /// The same, with the values at the ranks of percentiles.
+    pub(crate) fn ranked(self, values: &mut [i64], errors: u64) -> Option<Ranked> {
         let bounds = bounds(values)?;
         let (sum, std) = match self {
             Self::Int => sum_of_ints(values, bounds),
             Self::Float => sum_of_floats(values),
         };
-        Some(distribution(values, self, sum, std, bounds, errors))
+        let ranks = Ranks::of(values.len() as u64, errors);
+        if bounds.0 < bounds.1 {
+            place_ranks(values, ranks.needed(), 0);
+        }
+        Some(ranks.ranked(self, |rank| values[rank], sum, std, bounds))
     }
 }
 
 /// The exact sum, and the deviation, from exact sums if these fit.
 fn sum_of_ints(values: &[i64], (min, max): (i64, i64)) -> (Scalar, f64) {
     let sum: i128 = values.iter().map(|&value| i128::from(value)).sum();
-    let std = if max.abs_diff(min) < 1 << 40 {
+    let std = if has_exact_moments((min, max)) {
         let mut moments = Moments::default();
         values.iter().for_each(|&value| moments.add(value.abs_diff(min)));
         moments.std()
     } else {
-        deviation(values.iter().map(|&value| value as f64), sum as f64 / values.len() as f64, values.len() as u64)
+        let mean = sum as f64 / values.len() as f64;
+        deviation(squares(values.iter().map(|&value| value as f64), mean), values.len() as u64)
     };
     (Scalar::Int(sum), std)
+}
+
+/// Whether the squares of distances between integers in these bounds can be added exactly.
+pub(crate) fn has_exact_moments((min, max): (i64, i64)) -> bool {
+    max.abs_diff(min) < 1 << 40
 }
 
 fn sum_of_floats(keys: &[i64]) -> (Scalar, f64) {
     let values = || keys.iter().map(|&key| float_of_key(key));
     let sum = values().collect::<Sum>().value();
-    (Scalar::Float(sum), deviation(values(), sum / keys.len() as f64, keys.len() as u64))
+    (Scalar::Float(sum), deviation(squares(values(), sum / keys.len() as f64), keys.len() as u64))
 }
 
 fn bounds(values: &[i64]) -> Option<(i64, i64)> {
@@ -77,44 +92,86 @@ fn bounds(values: &[i64]) -> Option<(i64, i64)> {
     Some(values.iter().fold((first, first), |(min, max), &value| (min.min(value), max.max(value))))
 }
 
-fn distribution(
-    values: &mut [i64],
-    encoding: Encoding,
-    sum: Scalar,
-    std: f64,
-    (min, max): (i64, i64),
+/// The ranks whose values give the percentiles of a population.
+#[derive(Debug)]
+pub(crate) struct Ranks {
+    count: u64,
     errors: u64,
-) -> Distribution {
-    let count = values.len() as u64;
-    let linear = PERCENTILES.map(|percent| Rank::linear(percent, count));
-    let nearest = PERCENTILES.map(|percent| nearest_rank(percent, count + errors));
-    let mut ranks: Vec<usize> = linear.iter().flat_map(|rank| [rank.low, rank.high]).collect();
-    if errors > 0 {
-        ranks.extend(nearest.iter().copied().filter(|&rank| rank < count).map(|rank| rank as usize));
+    linear: [Rank; 9],
+    /// Among the values and one infinite value for each of `errors` failures.
+    nearest: [u64; 9],
+    needed: Vec<usize>,
+}
+
+impl Ranks {
+    /// Those of a population that is not empty.
+    pub(crate) fn of(count: u64, errors: u64) -> Self {
+        let linear = PERCENTILES.map(|percent| Rank::linear(percent, count));
+        let nearest = PERCENTILES.map(|percent| nearest_rank(percent, count + errors));
+        let mut needed: Vec<usize> = linear.iter().flat_map(|rank| [rank.low, rank.high]).collect();
+        if errors > 0 {
+            needed.extend(nearest.iter().copied().filter(|&rank| rank < count).map(|rank| rank as usize));
+        }
+        needed.sort_unstable();
+        needed.dedup();
+        Self { count, errors, linear, nearest, needed }
     }
-    ranks.sort_unstable();
-    ranks.dedup();
-    if min < max {
-        place_ranks(values, &ranks, 0);
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
     }
-    let at = |rank: usize| encoding.decode(values[rank]);
-    let total = sum.as_f64();
-    let mut stats = Stats {
-        avg: Some(total / count as f64),
-        min: Some(encoding.decode(min)),
-        max: Some(encoding.decode(max)),
-        sum: Some(total),
-        std: Some(std),
-        count: Some(count),
-        ..Stats::default()
-    };
-    stats.set_percentiles(linear.map(|rank| Some(rank.between(at(rank.low), at(rank.high)))));
-    let adjusted = (errors > 0).then(|| {
-        let mut stats = Stats { min: stats.min, count: Some(count + errors), ..Stats::default() };
-        stats.set_percentiles(nearest.map(|rank| (rank < count).then(|| at(rank as usize))));
-        stats
-    });
-    Distribution { stats, sum, adjusted }
+
+    /// All of them, ascending.
+    pub(crate) fn needed(&self) -> &[usize] {
+        &self.needed
+    }
+
+    /// The statistics of a population with these values at its ranks.
+    pub(crate) fn ranked(
+        &self,
+        encoding: Encoding,
+        at: impl Fn(usize) -> i64,
+        sum: Scalar,
+        std: f64,
+        (min, max): (i64, i64),
+    ) -> Ranked {
+        let Self { count, errors, linear, nearest, needed } = self;
+        let values = needed.iter().map(|&rank| (rank, at(rank))).collect();
+        let at = |rank: usize| encoding.decode(at(rank));
+        let total = sum.as_f64();
+        let mut stats = Stats {
+            avg: Some(total / *count as f64),
+            min: Some(encoding.decode(min)),
+            max: Some(encoding.decode(max)),
+            sum: Some(total),
+            std: Some(std),
+            count: Some(*count),
+            ..Stats::default()
+        };
+        stats.set_percentiles(linear.map(|rank| Some(rank.between(at(rank.low), at(rank.high)))));
+        let adjusted = (*errors > 0).then(|| {
+            let mut stats = Stats { min: stats.min, count: Some(count + errors), ..Stats::default() };
+            stats.set_percentiles(nearest.map(|rank| (rank < *count).then(|| at(rank as usize))));
+            stats
+        });
+        Ranked { distribution: Distribution { stats, sum, adjusted }, min, values }
+    }
+}
+
+/// The statistics of a population, and its values at the ranks that these need.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranked {
+    pub(crate) distribution: Distribution,
+    pub(crate) min: i64,
+    values: Vec<(usize, i64)>,
+}
+
+impl Ranked {
+    /// The value at one of [`Ranks::needed`].
+    pub(crate) fn at(&self, rank: usize) -> i64 {
+        let place = self.values.partition_point(|(known, _)| *known < rank);
+        self.values.get(place).map_or(self.min, |(_, value)| *value)
+    }
 }
 
 /// The position of a percentile between two values of a sorted population.
@@ -180,6 +237,10 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
+    pub(crate) fn of(count: u64, sum: u128, squares: u128) -> Self {
+        Self { count, sum, squares }
+    }
+
     pub(crate) fn add(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
@@ -216,10 +277,12 @@ impl Moments {
     }
 }
 
-fn deviation(values: impl Iterator<Item = f64>, mean: f64, count: u64) -> f64 {
-    if count < 2 {
-        return 0.0;
-    }
-    let squares: Sum = values.map(|value| (value - mean) * (value - mean)).collect();
-    (squares.value() / (count - 1) as f64).sqrt()
+/// The sum of the squares of all distances from the mean.
+fn squares(values: impl Iterator<Item = f64>, mean: f64) -> Sum {
+    values.map(|value| (value - mean) * (value - mean)).collect()
+}
+
+/// The sample deviation of `count` values, from the squares of their distances.
+pub(crate) fn deviation(squares: Sum, count: u64) -> f64 {
+    if count < 2 { 0.0 } else { (squares.value() / (count - 1) as f64).sqrt() }
 }

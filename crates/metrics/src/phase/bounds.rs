@@ -6,86 +6,169 @@
 //! in between.
 
 use crate::facts::{Fact, Facts};
-use crate::numbers::stats::{Stats, stats_of};
+use crate::numbers::in_parallel::in_parallel;
+use crate::numbers::stats::{Encoding, Stats, float_key};
+use crate::numbers::two_passes::visited_twice;
 use crate::phase::accumulator::Accumulator;
 use crate::phase::main_metrics::{Cause, MAIN_METRICS, MAIN_STATISTICS, MainMetric, Widths};
 use crate::phase::summary::{Bound, MetricBounds, Summary};
-use crate::registry::metric::Compute;
+use crate::phase::values::value_of;
 use crate::run::{Chosen, Metrics};
 
+/// Which end of the intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Early,
+    Late,
+}
+
+/// Each cause with both ends.
+const CASES: [(Cause, End); 8] = [
+    (Cause::Any, End::Early),
+    (Cause::Any, End::Late),
+    (Cause::Ours, End::Early),
+    (Cause::Ours, End::Late),
+    (Cause::Merged, End::Early),
+    (Cause::Merged, End::Late),
+    (Cause::Unstamped, End::Early),
+    (Cause::Unstamped, End::Late),
+];
+
+/// A metric whose values are visited with their records.
+struct Visited<'a> {
+    main: &'static MainMetric,
+    metrics: &'a Metrics,
+    chosen: &'a Chosen,
+    reported: Stats,
+}
+
 impl Accumulator {
-    /// The bounds of every metric that has them. If all instants are exact, this costs one pass over the records.
-    pub(crate) fn bounds(&self, metrics: &Metrics, summary: &Summary) -> Vec<MetricBounds> {
+    /// The bounds of every metric that has them, on at most `threads` threads. If all instants are exact, this costs one
+    /// pass over the records.
+    pub(crate) fn bounds(&self, metrics: &Metrics, summary: &Summary, threads: usize) -> Vec<MetricBounds> {
         let chosen = |tag: &str| metrics.chosen.iter().find(|chosen| chosen.exported && chosen.metric.tag == tag);
-        let bounds = MAIN_METRICS.iter().filter_map(|main| {
-            let reported = summary.get(main.tag)?.stats;
-            Some(MetricBounds { tag: main.tag, bounds: self.bounds_of(metrics, chosen(main.tag)?, main, &reported) })
+        let visited = MAIN_METRICS.iter().filter_map(|main| {
+            Some(Visited { main, metrics, chosen: chosen(main.tag)?, reported: summary.get(main.tag)?.stats })
         });
-        bounds.collect()
-    }
-
-    fn bounds_of(
-        &self,
-        metrics: &Metrics,
-        chosen: &Chosen,
-        main: &MainMetric,
-        reported: &Stats,
-    ) -> Vec<(&'static str, Bound)> {
-        let mut exact = Vec::new();
-        // By cause: the values with every instant at the other end of its interval, for those records that change.
-        let causes = [Cause::Any, Cause::Ours, Cause::Merged, Cause::Unstamped];
-        let mut moved: [Vec<(usize, f64, f64)>; 4] = Default::default();
-        let scale = chosen.metric.scale();
-        self.each_with(metrics, chosen, &Widths::FACTS, |facts, value| {
-            for (cause, moved) in causes.iter().zip(&mut moved) {
-                if let Some(widths) = Widths::of(facts, *cause, scale) {
-                    moved.push((exact.len(), (main.earlier)(&widths, value), (main.later)(&widths)));
-                }
-            }
-            exact.push(value);
+        let visited: Vec<Visited<'_>> = visited.collect();
+        let moved = in_parallel(threads, visited.len(), |(): &mut (), at| self.moved(&visited[at]));
+        // Where nothing changes, nothing is computed again, and neither is what two causes have in common.
+        let is_needed = |(at, case): &(usize, usize)| moved[*at][*case] == Moved::Own;
+        let pairs = (0..visited.len()).flat_map(|at| (0..CASES.len()).map(move |case| (at, case)));
+        let needed: Vec<(usize, usize)> = pairs.filter(is_needed).collect();
+        let keeps = self.keeps_values(threads);
+        let stats = in_parallel(threads, needed.len(), |kept: &mut Vec<i64>, number| {
+            let (at, case) = needed[number];
+            self.stats_at(&visited[at], CASES[case], keeps.then_some(kept))
         });
-        // Where nothing changes, nothing is sorted again.
-        let reach = |moved: &[(usize, f64, f64)], at: fn(f64, &(usize, f64, f64)) -> f64| {
-            if moved.is_empty() {
-                return *reported;
-            }
-            let mut values = exact.clone();
-            moved.iter().for_each(|change| values[change.0] = at(values[change.0], change));
-            stats_of(&mut values).unwrap_or(*reported)
-        };
-        let ends = moved.each_ref().map(|moved| {
-            (reach(moved, |value, change| value - change.1), reach(moved, |value, change| value + change.2))
-        });
-        let bounds = MAIN_STATISTICS.iter().filter_map(|main| {
-            let statistic = main.of;
-            let value = statistic(reported)?;
-            let [any, ours, merged, unstamped] = ends.each_ref().map(|(early, late)| {
-                let early = statistic(early).map_or(0.0, |early| value - early);
-                (early.max(0.0), statistic(late).map_or(0.0, |late| late - value).max(0.0))
-            });
-            let larger = |(early, late): (f64, f64)| early.max(late);
-            let (ours, merged, unstamped) = (larger(ours), larger(merged), larger(unstamped));
-            Some((main.name, Bound { value, early: any.0, late: any.1, ours, merged, unstamped }))
-        });
-        bounds.collect()
-    }
-
-    /// Every value of a metric in its display unit, with further facts of its record.
-    fn each_with(&self, metrics: &Metrics, chosen: &Chosen, more: &[Fact], mut visit: impl FnMut(&Facts, f64)) {
-        let (metric, rules, scale) = (chosen.metric, &metrics.rules, chosen.metric.scale());
-        let facts: Vec<Fact> = chosen.facts.iter().chain(more).copied().collect();
-        self.kept.columns.each(&facts, |_, facts| {
-            let value = match metric.compute {
-                _ if facts.failed() => None,
-                Compute::Ints(compute) => compute(facts, rules).map(|value| value as f64),
-                Compute::Floats(compute) => compute(facts, rules).filter(|value| value.is_finite()),
-                _ => None,
+        let ends = |at: usize| {
+            let own =
+                |case: usize| needed.iter().position(|known| *known == (at, case)).and_then(|number| stats[number]);
+            let stats = |case: usize| match moved[at][case] {
+                Moved::Nothing => None,
+                Moved::Own => own(case),
+                Moved::LikeAny => own(case % 2),
             };
-            if let Some(value) = value {
-                visit(facts, value * scale);
+            std::array::from_fn(|case| stats(case).unwrap_or(visited[at].reported))
+        };
+        let bounds = visited.iter().enumerate().map(|(at, visited)| MetricBounds {
+            tag: visited.main.tag,
+            bounds: bounds_of(&visited.reported, &ends(at)),
+        });
+        bounds.collect()
+    }
+
+    /// What changes in each of [`CASES`].
+    fn moved(&self, visited: &Visited<'_>) -> [Moved; 8] {
+        let (main, scale) = (visited.main, visited.chosen.metric.scale());
+        let (mut changes, mut like_any) = ([false; 8], [true; 8]);
+        self.each_with(visited, |facts, value| {
+            let change = |(cause, end)| change(main, facts, cause, end, scale, value);
+            let any = [End::Early, End::Late].map(|end| change((Cause::Any, end)));
+            if any == [0.0; 2] {
+                return;
+            }
+            let is_ours = facts.get(Fact::WidthCauses).is_some();
+            for (at, &case) in CASES.iter().enumerate() {
+                let change = match case.0 {
+                    Cause::Any => any[at % 2],
+                    Cause::Merged if !is_ours => any[at % 2],
+                    _ if !is_ours => 0.0,
+                    _ => change(case),
+                };
+                changes[at] |= change != 0.0;
+                like_any[at] &= change == any[at % 2];
+            }
+        });
+        std::array::from_fn(|at| match (changes[at], like_any[at]) {
+            (false, _) => Moved::Nothing,
+            (true, true) if CASES[at].0 != Cause::Any => Moved::LikeAny,
+            (true, _) => Moved::Own,
+        })
+    }
+
+    /// The statistics with every instant at one end of its interval.
+    fn stats_at(
+        &self,
+        visited: &Visited<'_>,
+        (cause, end): (Cause, End),
+        kept: Option<&mut Vec<i64>>,
+    ) -> Option<Stats> {
+        let (main, scale) = (visited.main, visited.chosen.metric.scale());
+        let ranked = visited_twice(Encoding::Float, 0, kept, |pass| {
+            self.each_with(visited, |facts, value| {
+                let change = change(main, facts, cause, end, scale, value);
+                pass.add(float_key(if end == End::Early { value - change } else { value + change }));
+            });
+        });
+        ranked.map(|ranked| ranked.distribution.stats)
+    }
+
+    /// Every value of a metric in its display unit, with the facts of its record that widths need.
+    fn each_with(&self, visited: &Visited<'_>, mut visit: impl FnMut(&Facts, f64)) {
+        let Visited { metrics, chosen, .. } = visited;
+        let facts: Vec<Fact> = chosen.facts.iter().chain(&Widths::FACTS).copied().collect();
+        self.kept.columns.each(&facts, |_, facts| {
+            if let Some(value) = value_of(metrics, chosen, facts) {
+                visit(facts, value);
             }
         });
     }
+}
+
+/// How a case differs from the reported values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moved {
+    Nothing,
+    /// As much as with any cause.
+    LikeAny,
+    Own,
+}
+
+/// How far a value moves.
+fn change(main: &MainMetric, facts: &Facts, cause: Cause, end: End, scale: f64, value: f64) -> f64 {
+    Widths::of(facts, cause, scale).map_or(0.0, |widths| match end {
+        End::Early => (main.earlier)(&widths, value),
+        End::Late => (main.later)(&widths),
+    })
+}
+
+/// The bounds of each statistic, from those of the moved values, by case.
+fn bounds_of(reported: &Stats, ends: &[Stats; 8]) -> Vec<(&'static str, Bound)> {
+    let bounds = MAIN_STATISTICS.iter().filter_map(|main| {
+        let statistic = main.of;
+        let value = statistic(reported)?;
+        let bound = |case: usize| {
+            statistic(&ends[case])
+                .map_or(0.0, |end| if CASES[case].1 == End::Early { value - end } else { end - value })
+        };
+        let both = |cause: usize| (bound(2 * cause).max(0.0), bound(2 * cause + 1).max(0.0));
+        let larger = |(early, late): (f64, f64)| early.max(late);
+        let (early, late) = both(0);
+        let [ours, merged, unstamped] = [1, 2, 3].map(|cause| larger(both(cause)));
+        Some((main.name, Bound { value, early, late, ours, merged, unstamped }))
+    });
+    bounds.collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::curves::curve::{CurveStats, Window};
 use crate::curves::sweep_line::SweepLine;
 use crate::numbers::stats::Distribution;
 use crate::phase::accumulator::Accumulator;
+use crate::phase::summary::Context;
 use aiperf_types::Nanos;
 use std::borrow::Cow;
 
@@ -20,14 +21,14 @@ pub(crate) struct Curves {
 }
 
 impl Accumulator {
-    /// The curves over a window; without one, from the first to the last event.
-    pub(crate) fn curves(&self, window: Option<Window>) -> Curves {
+    /// The curves over the window; without one, from the first to the last event.
+    pub(crate) fn curves(&self, Context { window, threads, .. }: Context) -> Curves {
         let Some((start, end)) = self.attempted_span() else { return Curves::default() };
         let window = window.unwrap_or(Window { start, end });
         let sweep = self.swept(None);
         // A sweep covers one phase or several, and the window is theirs: it contains all of their requests.
         let length = window.end.0.saturating_sub(window.start.0);
-        let whole = sweep.whole(length.saturating_sub(sweep.swept()));
+        let whole = sweep.whole(length.saturating_sub(sweep.swept()), threads);
         Curves { windows: vec![whole], gaps: Vec::new(), binned: !sweep.is_exact(), late: self.late(&sweep) }
     }
 

@@ -2,17 +2,28 @@
 
 use crate::curves::curve::{CurveStats, Window};
 use crate::facts::{Fact, Facts};
+use crate::numbers::in_parallel::in_parallel;
 use crate::numbers::scalar::Scalar;
-use crate::numbers::stats::{Distribution, Encoding, Rank, Stats, float_key};
+use crate::numbers::stats::{Distribution, Encoding, Rank, Ranked, Stats, float_key};
+use crate::numbers::two_passes::visited_twice;
 use crate::phase::accumulator::Accumulator;
+use crate::phase::intervals::has_intervals;
 use crate::phase::live::fold;
-use crate::phase::summary::{Context, Exactness, Slice, Summary};
+use crate::phase::summary::{Context, Exactness, MetricIntervals, Slice, Summary};
 use crate::phase::tally::Tally;
 use crate::registry::flags::Flags;
 use crate::registry::metric::{Compute, Metric};
 use crate::run::{Chosen, Metrics};
 use aiperf_types::{Nanos, WallNs};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Records for which it pays to start another thread.
+const ROWS_A_THREAD: usize = 1 << 14;
+/// Values that all threads together store, at 8 bytes each, and as much again while their lists grow.
+const MOST_STORED: usize = 8 << 20;
+/// Up to so many records, the intervals of several metrics are computed at once. Those of one take 16 bytes a record.
+const MOST_AT_ONCE: usize = 5_000_000;
 
 /// Which records belong to which scope.
 struct Scopes {
@@ -45,16 +56,17 @@ impl Accumulator {
         if self.records() == 0 {
             return Summary::default();
         }
-        let mut tallies = self.tally(metrics, context, &scopes, |_| true);
-        self.set_gaps(metrics, &mut tallies, &[self.kept.gaps.distribution()], &scopes);
-        let curves = self.curves(context.window);
+        let timed: Vec<&Chosen> = metrics.chosen.iter().filter(|chosen| has_intervals(chosen)).collect();
+        let (mut tallies, intervals) = self.tally(metrics, context, &scopes, &timed, |_| true);
+        self.set_summed_gaps(metrics, &mut tallies, &[self.kept.gaps.distribution()]);
+        let curves = self.curves(context);
         set_curves(metrics, &mut tallies, &curves.windows);
         let Some(mut tally) = tallies.pop() else { return Summary::default() };
         tally.derive(metrics, None);
         let mut summary = tally.into_summary(metrics);
         summary.spec_decode_histogram = self.kept.spec_decode.clone();
-        summary.intervals = self.intervals(metrics);
-        summary.bounds = self.bounds(metrics, &summary);
+        summary.intervals = intervals;
+        summary.bounds = self.bounds(metrics, &summary, self.threads(context, &scopes));
         summary.exactness = Exactness {
             list_values: self.kept.gaps.count(),
             lists_binned: self.kept.gaps.count() > 0 && !self.kept.columns.keeps_gaps(),
@@ -69,10 +81,11 @@ impl Accumulator {
     /// length.
     pub fn slices(&self, metrics: &Metrics, length: Nanos, context: Context) -> Vec<Slice> {
         let Some(grid) = self.grid(length) else { return Vec::new() };
-        let mut tallies = self.tally(metrics, context, &grid.scopes, |metric| !metric.flags.has(Flags::NO_SLICES));
+        let wanted = |metric: &Metric| !metric.flags.has(Flags::NO_SLICES);
+        let (mut tallies, _) = self.tally(metrics, context, &grid.scopes, &[], wanted);
         let curves = self.curves_of_slices(&grid.windows, length);
         set_curves(metrics, &mut tallies, &curves.windows);
-        self.set_gaps(metrics, &mut tallies, &curves.gaps, &grid.scopes);
+        self.set_summed_gaps(metrics, &mut tallies, &curves.gaps);
         let mut slices = Vec::with_capacity(tallies.len());
         for (at, mut tally) in tallies.into_iter().enumerate() {
             let Window { start, end } = grid.windows[at];
@@ -90,51 +103,91 @@ impl Accumulator {
         slices
     }
 
-    /// Computes the metrics that come from single records.
+    /// Computes the metrics that come from single records, and the intervals of those in `timed`.
     fn tally(
         &self,
         metrics: &Metrics,
         context: Context,
         scopes: &Scopes,
+        timed: &[&Chosen],
         wanted: impl Fn(&Metric) -> bool,
-    ) -> Vec<Tally> {
-        let mut tallies: Vec<Tally> =
-            scopes.records.iter().zip(&scopes.failed).map(|(&records, &failed)| Tally::new(records, failed)).collect();
-        // One set of buffers for all metrics: new ones cost a page fault every 512 values.
-        let mut values: Vec<Vec<i64>> = vec![Vec::new(); scopes.count()];
-        for chosen in metrics.chosen.iter().filter(|chosen| wanted(chosen.metric)) {
-            let place = chosen.place;
-            match chosen.metric.compute {
-                Compute::Ints(compute) | Compute::Pass(compute) => {
-                    self.gather(chosen, scopes, &mut values, |facts| compute(facts, &metrics.rules));
-                    set_record(metrics, context, chosen, &mut tallies, &mut values, Encoding::Int);
+    ) -> (Vec<Tally>, Vec<MetricIntervals>) {
+        let tally = |(&records, &failed)| Tally::new(records, failed);
+        let tallies: Mutex<Vec<Tally>> = Mutex::new(scopes.records.iter().zip(&scopes.failed).map(tally).collect());
+        let chosen: Vec<&Chosen> = metrics.chosen.iter().filter(|chosen| wanted(chosen.metric)).collect();
+        // Intervals take longest and most memory: they are first, and one after another in a long run.
+        let in_turn = if self.kept.columns.rows() > MOST_AT_ONCE { timed.len().max(1) } else { 1 };
+        let turns: Vec<&[&Chosen]> = timed.chunks(in_turn).collect();
+        let intervals =
+            in_parallel(self.threads(context, scopes), turns.len() + chosen.len(), |stored: &mut Vec<Vec<i64>>, at| {
+                if let Some(turn) = turns.get(at) {
+                    return turn.iter().filter_map(|chosen| self.intervals(metrics, chosen)).collect();
                 }
-                Compute::Floats(compute) => {
-                    self.gather(chosen, scopes, &mut values, |facts| {
-                        compute(facts, &metrics.rules).filter(|value| value.is_finite()).map(float_key)
-                    });
-                    set_record(metrics, context, chosen, &mut tallies, &mut values, Encoding::Float);
+                let found = self.found(metrics, context, chosen[at - turns.len()], scopes, stored);
+                let mut tallies = tallies.lock().unwrap_or_else(PoisonError::into_inner);
+                for (tally, found) in tallies.iter_mut().zip(found) {
+                    found.into_iter().for_each(|(place, outcome)| outcome.set(tally, place));
                 }
-                Compute::Fold(how, compute) => {
-                    let mut folded: Vec<Option<i128>> = vec![None; scopes.count()];
-                    self.each_of(chosen, |row, facts| {
-                        if let Some(value) = compute(facts, &metrics.rules) {
-                            let folded = &mut folded[scopes.of_row(row)];
-                            *folded = Some(fold(how, *folded, i128::from(value)));
-                        }
-                    });
-                    for (tally, folded) in tallies.iter_mut().zip(folded) {
-                        tally.set_scalar(place, folded.map(Scalar::Int));
-                    }
-                }
-                Compute::NetworkRtt => {
-                    let rtt = context.network_rtt_ns.filter(|rtt| *rtt > 0.0).map(same_everywhere);
-                    tallies.iter_mut().for_each(|tally| tally.set_stats(place, rtt));
-                }
-                _ => {}
+                Vec::new()
+            });
+        let intervals = intervals.into_iter().flatten().collect();
+        (tallies.into_inner().unwrap_or_else(PoisonError::into_inner), intervals)
+    }
+
+    /// The values of a metric, and of the metrics computed from the same values, by scope.
+    fn found(
+        &self,
+        metrics: &Metrics,
+        context: Context,
+        chosen: &Chosen,
+        scopes: &Scopes,
+        stored: &mut Vec<Vec<i64>>,
+    ) -> Vec<Found> {
+        let rules = &metrics.rules;
+        match chosen.metric.compute {
+            Compute::Ints(compute) | Compute::Pass(compute) => {
+                let values = Values {
+                    records: self,
+                    chosen,
+                    encoding: Encoding::Int,
+                    of: |facts: &Facts| compute(facts, rules),
+                };
+                values.found(metrics, context, scopes, stored)
             }
+            Compute::Floats(compute) => {
+                let of = |facts: &Facts| compute(facts, rules).filter(|value| value.is_finite()).map(float_key);
+                Values { records: self, chosen, encoding: Encoding::Float, of }.found(metrics, context, scopes, stored)
+            }
+            Compute::Gaps => self.gaps(chosen, scopes),
+            Compute::Fold(how, compute) => {
+                let mut folded: Vec<Option<i128>> = vec![None; scopes.count()];
+                self.each_of(chosen, |row, facts| {
+                    if let Some(value) = compute(facts, rules) {
+                        let folded = &mut folded[scopes.of_row(row)];
+                        *folded = Some(fold(how, *folded, i128::from(value)));
+                    }
+                });
+                let found = |folded: Option<i128>| vec![(chosen.place, Outcome::Scalar(folded.map(Scalar::Int)))];
+                folded.into_iter().map(found).collect()
+            }
+            Compute::NetworkRtt => {
+                let rtt = context.network_rtt_ns.filter(|rtt| *rtt > 0.0).map(same_everywhere);
+                vec![vec![(chosen.place, Outcome::Stats(rtt))]; scopes.count()]
+            }
+            _ => Vec::new(),
         }
-        tallies
+    }
+
+    /// How many threads pay, and may be used. If there are slices, each of them stores the values of a metric.
+    fn threads(&self, context: Context, scopes: &Scopes) -> usize {
+        let rows = self.kept.columns.rows();
+        let most = if scopes.of_row.is_none() { usize::MAX } else { MOST_STORED / rows.max(1) };
+        context.threads.min(rows / ROWS_A_THREAD).min(most).max(1)
+    }
+
+    /// Whether each of these threads may keep the values of a metric between two passes.
+    pub(crate) fn keeps_values(&self, threads: usize) -> bool {
+        self.kept.columns.rows() * threads <= MOST_STORED / 2
     }
 
     fn each_of(&self, chosen: &Chosen, mut visit: impl FnMut(usize, &Facts)) {
@@ -146,31 +199,36 @@ impl Accumulator {
         });
     }
 
-    fn gather(&self, chosen: &Chosen, scopes: &Scopes, values: &mut [Vec<i64>], value: impl Fn(&Facts) -> Option<i64>) {
-        values.iter_mut().for_each(Vec::clear);
-        self.each_of(chosen, |row, facts| values[scopes.of_row(row)].extend(value(facts)));
+    /// The list metric, from the gaps if they are stored.
+    fn gaps(&self, chosen: &Chosen, scopes: &Scopes) -> Vec<Found> {
+        let columns = &self.kept.columns;
+        if !columns.keeps_gaps() {
+            return Vec::new();
+        }
+        let found = |ranked: Option<Ranked>| {
+            let distribution = ranked.map(|ranked| ranked.distribution);
+            vec![(chosen.place, Outcome::Distribution(distribution))]
+        };
+        if scopes.of_row.is_none() {
+            let ranked = visited_twice(Encoding::Int, 0, None, |pass| {
+                columns.each_with_gaps(&[], |_, _, gaps| gaps.iter().for_each(|&gap| pass.add(gap as i64)));
+            });
+            return vec![found(ranked)];
+        }
+        let mut values: Vec<Vec<i64>> = vec![Vec::new(); scopes.count()];
+        columns.each_with_gaps(&[], |row, _, gaps| {
+            values[scopes.of_row(row)].extend(gaps.iter().map(|&gap| gap as i64));
+        });
+        values.into_iter().map(|mut values| found(Encoding::Int.ranked(&mut values, 0))).collect()
     }
 
-    /// Sets the list metric: from the gaps if they are stored, or else from their sums.
-    fn set_gaps(&self, metrics: &Metrics, tallies: &mut [Tally], summed: &[Option<Distribution>], scopes: &Scopes) {
-        let Some(chosen) = metrics.chosen.iter().find(|chosen| matches!(chosen.metric.compute, Compute::Gaps)) else {
-            return;
-        };
-        if !self.kept.columns.keeps_gaps() {
+    /// Sets the list metric from the sums of gaps, if the gaps are not stored.
+    fn set_summed_gaps(&self, metrics: &Metrics, tallies: &mut [Tally], summed: &[Option<Distribution>]) {
+        let chosen = metrics.chosen.iter().find(|chosen| matches!(chosen.metric.compute, Compute::Gaps));
+        if let Some(chosen) = chosen.filter(|_| !self.kept.columns.keeps_gaps()) {
             for (tally, summed) in tallies.iter_mut().zip(summed) {
                 tally.set_distribution(chosen.place, summed.clone());
             }
-            return;
-        }
-        let mut values: Vec<Vec<i64>> = vec![Vec::new(); scopes.count()];
-        if let [only] = values.as_mut_slice() {
-            only.reserve_exact(self.kept.gaps.count() as usize);
-        }
-        self.kept.columns.each_with_gaps(&[], |row, _, gaps| {
-            values[scopes.of_row(row)].extend(gaps.iter().map(|&gap| gap as i64));
-        });
-        for (tally, mut values) in tallies.iter_mut().zip(values) {
-            tally.set_distribution(chosen.place, Encoding::Int.distribution(&mut values, 0));
         }
     }
 
@@ -204,42 +262,100 @@ impl Accumulator {
     }
 }
 
-/// Sets a record metric and the metrics computed from the same values: error-adjusted, network-adjusted, schedule lag.
-fn set_record(
-    metrics: &Metrics,
-    context: Context,
-    chosen: &Chosen,
-    tallies: &mut [Tally],
-    values: &mut [Vec<i64>],
-    encoding: Encoding,
-) {
-    let twins: Vec<&Chosen> =
-        metrics.chosen.iter().filter(|twin| base_of(twin.metric) == Some(chosen.metric.tag)).collect();
-    let rtt = context.network_rtt_ns.filter(|rtt| *rtt > 0.0);
-    for (tally, values) in tallies.iter_mut().zip(values) {
-        let found = encoding.distribution(values, tally.failed);
-        for twin in &twins {
-            match twin.metric.compute {
-                Compute::ErrorAdjusted(_) => {
-                    tally.set_stats(twin.place, found.as_ref().and_then(|found| found.adjusted));
-                }
-                Compute::NetworkAdjusted(_) => {
-                    let less = rtt.and_then(|rtt| less_network(values, encoding, rtt));
-                    tally.set_stats(twin.place, less);
-                }
-                Compute::ReplayLag(percent) => {
-                    tally.set_scalar(twin.place, replay_lag(values, percent).map(Scalar::Float));
-                }
-                _ => {}
-            }
+/// The results of one scope, by the index of the metric.
+type Found = Vec<(usize, Outcome)>;
+
+#[expect(clippy::large_enum_variant, reason = "most are of the largest kind")]
+#[derive(Clone)]
+enum Outcome {
+    Distribution(Option<Distribution>),
+    Stats(Option<Stats>),
+    Scalar(Option<Scalar>),
+}
+
+impl Outcome {
+    fn set(self, tally: &mut Tally, place: usize) {
+        match self {
+            Self::Distribution(distribution) => tally.set_distribution(place, distribution),
+            Self::Stats(stats) => tally.set_stats(place, stats),
+            Self::Scalar(scalar) => tally.set_scalar(place, scalar),
         }
-        tally.set_distribution(chosen.place, found);
     }
 }
 
-fn less_network(values: &[i64], encoding: Encoding, rtt: f64) -> Option<Stats> {
-    let mut less: Vec<i64> = values.iter().map(|&value| float_key((encoding.decode(value) - rtt).max(0.0))).collect();
-    Encoding::Float.distribution(&mut less, 0).map(|found| found.stats)
+/// The values of a record metric.
+struct Values<'a, F> {
+    records: &'a Accumulator,
+    chosen: &'a Chosen,
+    encoding: Encoding,
+    of: F,
+}
+
+impl<F: Fn(&Facts) -> Option<i64>> Values<'_, F> {
+    /// The metric, and those computed from the same values: error-adjusted, network-adjusted, schedule lag. The values
+    /// of a single scope are visited twice. Those of several are stored.
+    fn found(&self, metrics: &Metrics, context: Context, scopes: &Scopes, stored: &mut Vec<Vec<i64>>) -> Vec<Found> {
+        let &Self { chosen, encoding, .. } = self;
+        let twins: Vec<&Chosen> =
+            metrics.chosen.iter().filter(|twin| base_of(twin.metric) == Some(chosen.metric.tag)).collect();
+        let is_adjusted = twins.iter().any(|twin| matches!(twin.metric.compute, Compute::NetworkAdjusted(_)));
+        let rtt = context.network_rtt_ns.filter(|rtt| is_adjusted && *rtt > 0.0);
+        let less = |value: i64, rtt: f64| float_key((encoding.decode(value) - rtt).max(0.0));
+        if scopes.of_row.is_none() {
+            stored.resize_with(1, Vec::new);
+            let keeps = self.records.keeps_values(self.records.threads(context, scopes));
+            let kept = stored.first_mut().filter(|_| keeps);
+            let ranked = visited_twice(encoding, scopes.failed[0], kept, |pass| self.each(|_, value| pass.add(value)));
+            let adjusted = rtt.and_then(|rtt| {
+                visited_twice(Encoding::Float, 0, None, |pass| self.each(|_, value| pass.add(less(value, rtt))))
+            });
+            return vec![with_twins(chosen, ranked, adjusted, &twins)];
+        }
+        // The same buffers for all metrics: new ones cost a page fault every 512 values.
+        stored.resize_with(scopes.count(), Vec::new);
+        stored.iter_mut().for_each(Vec::clear);
+        self.each(|row, value| stored[scopes.of_row(row)].push(value));
+        let found = |(values, &failed): (&mut Vec<i64>, &u64)| {
+            let ranked = encoding.ranked(values, failed);
+            let adjusted = rtt.and_then(|rtt| {
+                let mut values: Vec<i64> = values.iter().map(|&value| less(value, rtt)).collect();
+                Encoding::Float.ranked(&mut values, 0)
+            });
+            with_twins(chosen, ranked, adjusted, &twins)
+        };
+        stored.iter_mut().zip(&scopes.failed).map(found).collect()
+    }
+
+    fn each(&self, mut visit: impl FnMut(usize, i64)) {
+        self.records.each_of(self.chosen, |row, facts| {
+            if let Some(value) = (self.of)(facts) {
+                visit(row, value);
+            }
+        });
+    }
+}
+
+/// A metric and those computed from the same values. `adjusted`: its statistics without the network.
+fn with_twins(chosen: &Chosen, ranked: Option<Ranked>, adjusted: Option<Ranked>, twins: &[&Chosen]) -> Found {
+    let twin = |twin: &&Chosen| {
+        let outcome = match twin.metric.compute {
+            Compute::ErrorAdjusted(_) => {
+                Outcome::Stats(ranked.as_ref().and_then(|ranked| ranked.distribution.adjusted))
+            }
+            Compute::NetworkAdjusted(_) => {
+                Outcome::Stats(adjusted.as_ref().map(|adjusted| adjusted.distribution.stats))
+            }
+            Compute::ReplayLag(percent) => {
+                let lag = ranked.as_ref().and_then(|ranked| replay_lag(ranked, percent));
+                Outcome::Scalar(lag.map(Scalar::Float))
+            }
+            _ => return None,
+        };
+        Some((twin.place, outcome))
+    };
+    let mut found: Found = twins.iter().filter_map(twin).collect();
+    found.push((chosen.place, Outcome::Distribution(ranked.map(|ranked| ranked.distribution))));
+    found
 }
 
 /// Slices in which a request started.
@@ -258,11 +374,9 @@ fn base_of(metric: &Metric) -> Option<&'static str> {
 }
 
 /// The lag of requests at this percentile, in milliseconds, relative to the earliest one on its schedule.
-fn replay_lag(offsets: &mut [i64], percent: u8) -> Option<f64> {
-    offsets.sort_unstable();
-    let earliest = *offsets.first()?;
-    let rank = Rank::linear(percent, offsets.len() as u64);
-    let lag = |at: usize| (offsets[at] - earliest) as f64;
+fn replay_lag(offsets: &Ranked, percent: u8) -> Option<f64> {
+    let rank = Rank::linear(percent, offsets.distribution.stats.count?);
+    let lag = |at: usize| (offsets.at(at) - offsets.min) as f64;
     Some(rank.between(lag(rank.low), lag(rank.high)) / 1e6)
 }
 

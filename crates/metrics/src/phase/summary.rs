@@ -149,11 +149,13 @@ pub struct Context {
     pub window: Option<Window>,
     /// Mean round-trip time of the network in nanoseconds, if it was measured.
     pub network_rtt_ns: Option<f64>,
+    /// How many threads may compute; zero is one. The results do not depend on it.
+    pub threads: usize,
 }
 
 impl From<Window> for Context {
     fn from(window: Window) -> Self {
-        Self { window: Some(window), network_rtt_ns: None }
+        Self { window: Some(window), ..Self::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The values of single records, computed again from stored facts.
 
+use crate::facts::Facts;
 use crate::phase::accumulator::Accumulator;
 use crate::registry::metric::Compute;
 use crate::run::{Chosen, Metrics};
@@ -15,29 +16,21 @@ impl Accumulator {
 
     fn values_of_chosen(&self, metrics: &Metrics, chosen: &Chosen) -> Vec<f64> {
         let mut values = Vec::new();
-        self.each_value(metrics, chosen, |_, value| values.push(value));
+        self.kept.columns.each(&chosen.facts, |_, facts| values.extend(value_of(metrics, chosen, facts)));
         values
     }
+}
 
-    /// Visits the value of a metric for each successful record that has one, in display units.
-    pub(crate) fn each_value(&self, metrics: &Metrics, chosen: &Chosen, mut visit: impl FnMut(usize, f64)) {
-        let (metric, rules) = (chosen.metric, &metrics.rules);
-        if !metric.population.takes(false) {
-            return;
-        }
-        let scale = metric.scale();
-        self.kept.columns.each(&chosen.facts, |row, facts| {
-            if facts.failed() {
-                return;
-            }
-            let value = match metric.compute {
-                Compute::Ints(compute) | Compute::Fold(_, compute) => compute(facts, rules).map(|value| value as f64),
-                Compute::Floats(compute) => compute(facts, rules).filter(|value| value.is_finite()),
-                _ => None,
-            };
-            if let Some(value) = value {
-                visit(row, value * scale);
-            }
-        });
+/// The value of a metric of a successful record, in display units.
+pub(crate) fn value_of(metrics: &Metrics, chosen: &Chosen, facts: &Facts) -> Option<f64> {
+    let (metric, rules) = (chosen.metric, &metrics.rules);
+    if facts.failed() || !metric.population.takes(false) {
+        return None;
     }
+    let value = match metric.compute {
+        Compute::Ints(compute) | Compute::Fold(_, compute) => compute(facts, rules).map(|value| value as f64),
+        Compute::Floats(compute) => compute(facts, rules).filter(|value| value.is_finite()),
+        _ => None,
+    };
+    value.map(|value| value * metric.scale())
 }

@@ -132,7 +132,7 @@ fn check_summary(case: &Value) {
     let window = case["window_ns"]
         .as_array()
         .map(|window| Window { start: WallNs(window[0].as_u64().unwrap()), end: WallNs(window[1].as_u64().unwrap()) });
-    let context = Context { window, network_rtt_ns: case["network_rtt_ns"].as_f64() };
+    let context = Context { window, network_rtt_ns: case["network_rtt_ns"].as_f64(), threads: 1 };
     let summary = run.accumulator.summarise(&run.metrics, context);
     let expected = case["expected"]["metrics"].as_object().unwrap();
     let duration = summary.avg("benchmark_duration");

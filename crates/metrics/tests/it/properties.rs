@@ -354,7 +354,7 @@ proptest! {
         let (limits, stretches) = LIMITS[limits];
         let mut accumulator = accumulate(&metrics, limits, &records);
         accumulator.finish_sweep(SweepLine::with_limit(Some(Nanos::from_millis(100)), stretches));
-        let context = Context { window, network_rtt_ns: rtt };
+        let context = Context { window, network_rtt_ns: rtt, threads: 2 };
         let slices = accumulator.slices(&metrics, Nanos::from_millis(100), context);
         let summaries = slices.iter().map(|slice| &slice.summary);
         let (whole, live) = (accumulator.summarise(&metrics, context), accumulator.live().unwrap().summary(&metrics));

@@ -27,7 +27,7 @@ fn go_on(sweep: &mut SweepLine) {
 }
 
 fn in_flight(sweep: &SweepLine) -> [Option<f64>; 3] {
-    let stats = sweep.whole(0).effective(Curve::Concurrency).unwrap_or_default();
+    let stats = sweep.whole(0, 1).effective(Curve::Concurrency).unwrap_or_default();
     [stats.avg, stats.min, stats.max]
 }
 
@@ -106,7 +106,7 @@ fn a_later_phase_continues_where_an_earlier_one_ended() {
     for (mut one, other) in [(early.clone(), late.clone()), (late, early)] {
         one.append(other);
         assert_eq!((one.late(), one.swept()), (0, (50 + 55) * GAP));
-        let stats = one.whole(1055 * GAP - one.swept()).effective(Curve::Concurrency).unwrap_or_default();
+        let stats = one.whole(1055 * GAP - one.swept(), 1).effective(Curve::Concurrency).unwrap_or_default();
         assert!((stats.avg.unwrap_or(0.0) - 150.0 / 1055.0).abs() < 1e-12, "{:?}", stats.avg);
     }
 }
@@ -144,7 +144,7 @@ fn the_slices_of_a_later_phase_are_those_of_the_run() {
 
 #[test]
 fn tokens_are_produced_evenly_until_a_request_has_gaps() {
-    let decoding = |sweep: &SweepLine| sweep.whole(0).effective(Curve::DecodeThroughput).unwrap_or_default();
+    let decoding = |sweep: &SweepLine| sweep.whole(0, 1).effective(Curve::DecodeThroughput).unwrap_or_default();
     let (mut even, mut mixed, mut at_once) = (sweep(), sweep(), sweep());
     for number in 0..10 {
         add(&mut even, number, number * 5 * GAP, 0);
@@ -222,7 +222,7 @@ fn hand_over(sweep: &mut SweepLine, (sent, span): &Taken) {
 fn curves_do_not_depend_on_the_order_of_arrival_or_on_requests_that_were_cut_off() {
     let curves = |sweep: &SweepLine| {
         [Curve::Concurrency, Curve::DecodeThroughput, Curve::TokensInFlight].map(|curve| {
-            let stats = sweep.whole(0).effective(curve).unwrap_or_default();
+            let stats = sweep.whole(0, 1).effective(curve).unwrap_or_default();
             [stats.avg, stats.std, stats.min, stats.max, stats.p50, stats.p99].map(|value| value.map(|v| v as f32))
         })
     };

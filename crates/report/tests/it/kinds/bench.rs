@@ -154,7 +154,7 @@ impl Bench {
             accumulator.add(m, &record);
             writer.write(&mut lines, &meta(number, m), m, &record);
         }
-        let context = Context { window: None, network_rtt_ns: self.network_rtt_ns };
+        let context = Context { window: None, network_rtt_ns: self.network_rtt_ns, ..Context::default() };
         let mut summary = accumulator.summarise(&metrics, context);
         if let Some(totals) = self.gpu {
             let output_tokens = summary.avg("total_output_tokens");
