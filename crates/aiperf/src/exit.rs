@@ -52,11 +52,11 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     ("2", "bad input, nothing sent"),
     ("3", "a limit that you set was crossed (--fail-if, compare --fail-on)"),
     ("4", "the comparison is inconclusive (compare)"),
-    ("129, 130, 143", "ended by SIGHUP, Ctrl-C, SIGTERM, with everything measured so far written"),
+    ("129, 130, 143", "ended by SIGHUP (129), Ctrl-C (130) or SIGTERM (143); everything measured so far is written"),
     (
         "138-152",
-        "the same by SIGUSR1 (138), SIGUSR2 (140), SIGALRM (142), SIGXCPU (152), which batch schedulers send before they \
-         end a job",
+        "ended by SIGUSR1 (138), SIGUSR2 (140), SIGALRM (142) or SIGXCPU (152); everything measured so far is written. \
+         Batch schedulers send such signals before they end a job",
     ),
 ];
 

@@ -40,8 +40,8 @@ pub(super) const GROUP: Group = Group {
                 JSON,
                 "`aiperf_version`, `benchmark_id`, `model`, `endpoint_type`, `streaming`, `concurrency`, `request_rate`, \
                  `metrics`: for each tag `header`, `unit` and statistics; `verdict`: whether the numbers so far are those of \
-                 the server (`is`, `reasons`), as in the summary. Until the end it knows means only, and not the requests \
-                 that were left unsent, nor the clocks; `telemetry_metrics`: GPU metrics, if there are any",
+                 the server (`is`, `reasons`), as in the summary. During the run, it is computed from means only, \
+                 without unsent requests and clock errors; `telemetry_metrics`: GPU metrics, if there are any",
             )],
             handler: Read(|asked| {
                 let State { about, live, .. } = &*asked.hub.state();
