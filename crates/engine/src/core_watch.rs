@@ -172,7 +172,7 @@ impl CoreWatch {
         let (recent, since, waited_before) = (CoreUse::default(), mono_now(), time.unwrap_or_default().waited);
         let mut watched = lock(&self.watched);
         watched.push(Watched { thread, is_realtime, recent, since, waited_before, found });
-        Entered { watch: self.clone(), number: watched.len() - 1, is_counted: time.is_some() }
+        Entered { watch: self.clone(), number: watched.len() - 1, has_cpu_time: time.is_some() }
     }
 
     /// The findings of the last look.
@@ -239,7 +239,7 @@ impl Drop for Looking {
 pub(crate) struct Entered {
     watch: Arc<CoreWatch>,
     number: usize,
-    is_counted: bool,
+    has_cpu_time: bool,
 }
 
 impl Entered {
@@ -249,9 +249,9 @@ impl Entered {
         lock(&self.watch.watched)[self.number].found
     }
 
-    /// Whether the kernel counts the CPU time of threads.
-    pub(crate) fn is_counted(&self) -> bool {
-        self.is_counted
+    /// Whether the kernel reports the CPU time of this thread.
+    pub(crate) fn has_cpu_time(&self) -> bool {
+        self.has_cpu_time
     }
 
     /// The share of a core that this thread used within the last second.

@@ -116,8 +116,8 @@ pub(crate) struct Queue {
     oldest: AtomicU64,
 }
 
-/// What a worker pushed so far in a phase. Only this worker writes it, so plain stores are enough, and it has cache lines of its
-/// own: counters that all workers share cost each of them a wait for the others.
+/// What a worker pushed so far in a phase. Only this worker writes it, so plain stores are enough. It has its own cache
+/// lines: workers that share counters wait for each other.
 #[derive(Default)]
 #[repr(align(128))]
 struct Pushed {
@@ -209,9 +209,8 @@ impl Queue {
 
     fn waiting_bytes(&self) -> usize {
         let freed = self.freed_bytes.load(Acquire);
-        // More can be freed than was seen as pushed: the two are read one after the other.
-        let waiting = self.sum(|pushed| &pushed.bytes).wrapping_sub(freed) as i64;
-        waiting.max(0) as usize
+        // What is freed is read first: its exchanges were pushed before. It wraps if records are larger than exchanges.
+        self.sum(|pushed| &pushed.bytes).wrapping_sub(freed) as usize
     }
 
     /// Bytes only become fewer here, so the peak is seen if it is noted before.

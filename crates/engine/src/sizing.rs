@@ -147,8 +147,9 @@ impl Sizing {
             1 => most,
             workers => most - workers,
         };
-        // While the load moves to workers that are added, the others still have the connections that they used.
-        let while_moving = allowed.saturating_sub(more * DESCRIPTORS_A_WORKER) / 2;
+        // Workers keep the connections that they used before others were added: the first all, each later set half of
+        // them. Together with those in use, these are at most three times as many.
+        let while_moving = allowed.saturating_sub(more * DESCRIPTORS_A_WORKER) / 3;
         let has_room = wanted.min(certain.max(ENOUGH_CONNECTIONS)) <= while_moving;
         let more = if has_room { more } else { 0 };
         let connections = wanted.min(if more > 0 { while_moving } else { allowed });
@@ -211,8 +212,8 @@ mod tests {
         assert_eq!(sized(64, SMALL).unwrap().more_workers, 0, "two cores have one worker");
         let set = Demand { workers: Some(2), ..closed(64) };
         assert_eq!(Sizing::of(set, LARGE).unwrap().more_workers, 0, "the user has set their number");
-        // Files, one worker with its connections, and eight more with as many connections.
-        let descriptors = 64 + (4 + 64) + (8 * 4 + 64);
+        // Files, one worker with its connections, and eight more with twice as many.
+        let descriptors = 64 + (4 + 64) + (8 * 4 + 2 * 64);
         let more = |descriptors| sized(64, Machine { cores: 16, descriptors }).unwrap().more_workers;
         assert_eq!(
             (more(descriptors), more(descriptors - 1)),
@@ -232,7 +233,7 @@ mod tests {
     fn a_load_without_a_limit_gets_as_many_connections_as_possible() {
         let open = demand(vec![phase(at_rate(10.0), None, LONG)]);
         let sizing = Sizing::of(open, LARGE).unwrap();
-        assert_eq!(sizing, Sizing { workers: 1, more_workers: 8, record_threads: 15, connections: 499_950 });
+        assert_eq!(sizing, Sizing { workers: 1, more_workers: 8, record_threads: 15, connections: 333_300 });
         let few = Machine { cores: 16, descriptors: 1024 };
         let sizing = Sizing::of(open, few).unwrap();
         assert_eq!((sizing.more_workers, sizing.connections), (0, 956), "connections come before workers");

@@ -9,8 +9,8 @@ const FRESH: usize = 8 << 10;
 /// Buffers larger than this are not kept: one huge response must not stay for ever.
 const KEEP_LIMIT: usize = 256 << 10;
 /// Bytes of the buffers on a shelf, and on those of all workers. While record threads have no core, thousands of
-/// responses wait, and their buffers come back at once. With room for 512 of them, fresh buffers took 5% of the processor
-/// time of a saturated run, and page faults as much.
+/// responses wait, and their buffers come back at once. With room for 512 of them, fresh buffers took 5% of the CPU time
+/// of a saturated run, and page faults as much.
 const KEEP_BYTES: usize = 32 << 20;
 const KEEP_BYTES_IN_ALL: usize = 96 << 20;
 

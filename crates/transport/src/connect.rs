@@ -146,7 +146,6 @@ fn shrink_until_accepted(mut size: usize, set: impl Fn(usize) -> nix::Result<()>
     }
 }
 
-/// What makes connections what they are.
 /// A limit of the connects that are outstanding at once. Its clones share it.
 #[derive(Clone)]
 pub struct Outstanding(Arc<Semaphore>);
@@ -158,12 +157,14 @@ impl Outstanding {
     }
 }
 
+/// How connections are opened: socket options, names, TLS, proxies.
 #[derive(Clone)]
 pub struct ConnectSettings {
     pub socket: SocketOptions,
     pub resolution: Resolution,
     pub tls: Arc<TlsSettings>,
     pub proxies: ProxyChoice,
+    /// Shared by all workers of a run.
     pub outstanding: Outstanding,
 }
 

@@ -8,6 +8,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+/// Unused connections of a target that are closed in one go.
+const CLOSED_AT_A_TIME: usize = 32;
+
 /// Which requests a connection is kept for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
@@ -81,9 +84,14 @@ impl Pool {
         }
     }
 
-    /// Closes the connections that no request has used since an instant. Those of sessions stay.
+    /// Closes connections that no request has used since an instant, a few of each target: each takes time. Those of
+    /// sessions stay.
     pub(crate) fn close_unused(&self, since: MonoNs) {
-        self.anyones.borrow_mut().iter_mut().for_each(|idle| idle.retain(|idle| idle.since >= since));
+        for idle in self.anyones.borrow_mut().iter_mut() {
+            // The longest unused are first.
+            let unused = idle.partition_point(|idle| idle.since < since);
+            idle.drain(..unused.min(CLOSED_AT_A_TIME));
+        }
     }
 
     /// Keeps a connection for the next request.
@@ -141,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_nobody_has_used_since_an_instant_are_closed() {
+    fn connections_unused_since_an_instant_are_closed() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let _inside = runtime.enter();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

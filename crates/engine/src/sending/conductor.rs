@@ -183,8 +183,8 @@ impl Conductor {
     }
 
     /// Handles events from workers on other threads.
-    pub(crate) fn handle_remote(&self, reports: impl IntoIterator<Item = WorkerEvents>) {
-        for WorkerEvents { worker, events } in reports {
+    pub(crate) fn handle_remote(&self, batches: impl IntoIterator<Item = WorkerEvents>) {
+        for WorkerEvents { worker, events } in batches {
             self.with_workers(|workers| events.iter().for_each(|event| workers.note(worker, event)));
             self.inbox.borrow_mut().extend(events);
         }
@@ -206,12 +206,9 @@ impl Conductor {
         self.workers.borrow().as_ref().map_or(0, Workers::remote_workers)
     }
 
-    /// Closes the connections that no request has used since an instant.
+    /// Closes connections of the worker on this thread that no request has used since an instant.
     pub(crate) fn close_unused(&self, since: MonoNs) {
-        self.with_workers(|workers| {
-            workers.everywhere(Command::CloseUnused(since));
-            workers.flush();
-        });
+        self.with_workers(|workers| workers.close_unused(since));
     }
 
     /// The number of sessions that have begun.
@@ -494,7 +491,7 @@ mod tests {
                 while let Ok(sent) = commands.try_recv() {
                     waiting.extend(sent.into_iter().filter_map(|command| match command {
                         Command::Send(dispatch, _) => Some(dispatch),
-                        Command::Cancel(_) | Command::Forget(_) | Command::CloseUnused(_) => None,
+                        Command::Cancel(_) | Command::Forget(_) => None,
                     }));
                 }
                 most = unsent.waiting().max(most);

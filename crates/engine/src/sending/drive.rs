@@ -1,11 +1,10 @@
-//! Sends a run: starts the workers and the conductor, and waits for the end of every phase.
+//! Drives a run: starts the workers and the conductor, and waits for the end of every phase.
 
 use crate::core_watch::Found;
 use crate::error::EngineError;
 use crate::events::progress::PhaseReports;
 use crate::sending::alarm::Alarm;
 use crate::sending::conductor::{Conductor, Resources, Sources};
-
 use crate::sending::load::{Load, WorkerSetup, local_runtime, sharpen_timers, spawn_tasks};
 use crate::sending::worker::{Clocks, Worker};
 use crate::sending::worker_threads::{Growth, Joined, WorkerThreads};
@@ -14,8 +13,8 @@ use aiperf_types::Nanos;
 use std::convert::Infallible;
 use std::rc::Rc;
 
-/// Reports of workers that the conductor takes at a time.
-const MOST_REPORTS: usize = 64;
+/// Batches of worker events that the conductor takes at a time.
+const MOST_BATCHES: usize = 64;
 
 /// The results of the sending side when every phase is over.
 pub(crate) struct Driven {
@@ -27,7 +26,6 @@ pub(crate) struct Driven {
     pub(crate) found: Vec<Found>,
     /// The findings about the conductor's thread, if it has its own.
     pub(crate) found_of_conductor: Option<Found>,
-    /// How long after the start each worker was added that was not there from the start.
     pub(crate) added_after: Vec<Nanos>,
 }
 
@@ -45,9 +43,8 @@ impl Load {
         let mut setups = setups.into_iter();
         let own = if workers == 1 { setups.next() } else { None };
         let (alarm, mut panicked) = Alarm::new();
-        let (mut threads, mut reports) = WorkerThreads::new(self, setups, growth, alarm.clone());
-        let mut links = Vec::new();
-        threads.start(workers - usize::from(own.is_some()), &mut links)?;
+        let (mut threads, mut batches) = WorkerThreads::new(self, setups, growth, alarm.clone());
+        let links = threads.start(workers - usize::from(own.is_some()))?;
         let runtime = local_runtime()?;
         sharpen_timers();
         let entered = self.watch.enter();
@@ -60,9 +57,9 @@ impl Load {
             });
             let listener = conductor.clone();
             let mut listen = tokio::task::spawn_local(async move {
-                let mut heard = Vec::new();
-                while reports.recv_many(&mut heard, MOST_REPORTS).await > 0 {
-                    listener.handle_remote(heard.drain(..));
+                let mut received = Vec::new();
+                while batches.recv_many(&mut received, MOST_BATCHES).await > 0 {
+                    listener.handle_remote(received.drain(..));
                 }
             });
             let watching = async {

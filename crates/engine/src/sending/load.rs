@@ -11,6 +11,7 @@ use crate::sending::conductor::WorkerEvents;
 use crate::sending::secrets::Secrets;
 use crate::sending::unsent::Unsent;
 use crate::sending::worker::{self, Clocks, Command, Ids, Patience, Worker};
+use crate::sending::worker_threads::Started;
 use crate::stop::Stop;
 use aiperf_dialect::sse;
 use aiperf_plan::redact::Redactor;
@@ -110,13 +111,14 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// The thread of a worker, until its commands end.
+    /// The thread of a worker, until its commands end. `started` is used up when it can send.
     pub(crate) fn work(
         &self,
         setup: WorkerSetup,
         mut commands: UnboundedReceiver<Vec<Command>>,
-        report: UnboundedSender<WorkerEvents>,
+        events: UnboundedSender<WorkerEvents>,
         alarm: Alarm,
+        started: &mut Option<Started>,
     ) -> io::Result<(Found, Clocks)> {
         let runtime = local_runtime()?;
         sharpen_timers();
@@ -127,7 +129,9 @@ impl Load {
             let collected = outbox.clone();
             let worker = self.worker(setup, Box::new(move |event| collected.add(event)), alarm);
             let mut tasks = spawn_tasks(&worker)?;
-            tasks.push(tokio::task::spawn_local(outbox.send_to(number, report)));
+            tasks.push(tokio::task::spawn_local(outbox.send_to(number, events)));
+            // If the conductor is gone, the run has ended.
+            let _ = started.take().map(|started| started.send(Ok(())));
             while let Some(commands) = commands.recv().await {
                 commands.into_iter().for_each(|command| worker.perform(command));
             }
@@ -190,12 +194,12 @@ impl Outbox {
     }
 
     /// Sends what is added, for ever. Tasks that are ready at the same time run first, and add to it.
-    async fn send_to(self: Rc<Self>, worker: usize, report: UnboundedSender<WorkerEvents>) {
+    async fn send_to(self: Rc<Self>, worker: usize, batches: UnboundedSender<WorkerEvents>) {
         loop {
             self.filled.notified().await;
             let events = self.events.take();
             // If the conductor is gone, the run has ended.
-            let _ = report.send(WorkerEvents { worker, events });
+            let _ = batches.send(WorkerEvents { worker, events });
         }
     }
 }

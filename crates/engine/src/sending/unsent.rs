@@ -30,7 +30,7 @@ impl Unsent {
 
     /// From now on, there are this many workers.
     pub(crate) fn share_over(&self, workers: usize) {
-        self.most.store(A_WORKER.saturating_mul(workers as u64).max(self.sessions), Relaxed);
+        self.most.store(A_WORKER.saturating_mul(workers.max(1) as u64).max(self.sessions), Relaxed);
     }
 
     fn most(&self) -> u64 {
@@ -78,5 +78,9 @@ mod tests {
         assert_eq!(unsent.most(), 50_000);
         unsent.share_over(8);
         assert_eq!(unsent.most(), 80_000);
+        plan.phases[0].concurrency = None;
+        let open = Unsent::of(&plan, 1);
+        open.share_over(0);
+        assert_eq!(open.most(), 10_000, "the conductor's worker still sends");
     }
 }

@@ -46,8 +46,6 @@ pub(crate) enum Command {
     Cancel(PhaseIndex),
     /// A phase is over: none of its sessions continues.
     Forget(PhaseIndex),
-    /// Close the idle connections that no request has used since an instant.
-    CloseUnused(MonoNs),
 }
 
 /// How long requests may take, and how long the sending of requests with a planned cancellation may take.
@@ -205,6 +203,11 @@ impl Worker {
         Clocks { steps: self.client.clock_steps(), error: self.client.clock_error() }
     }
 
+    /// Closes connections that no request has used since an instant.
+    pub(crate) fn close_unused(&self, since: MonoNs) {
+        self.client.close_unused(since);
+    }
+
     pub(crate) fn perform(self: &Rc<Self>, command: Command) {
         match command {
             Command::Send(dispatch, issued) => {
@@ -212,7 +215,6 @@ impl Worker {
                 self.more.notify_one();
             }
             Command::Cancel(phase) => self.cancel(phase),
-            Command::CloseUnused(since) => self.client.close_unused(since),
             Command::Forget(phase) => {
                 let forgotten = self.sessions.borrow_mut().forget(phase);
                 forgotten.into_iter().for_each(|session| self.client.end_session(session));

@@ -15,6 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::vec::IntoIter;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
 /// When workers are added.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +44,14 @@ impl Growth {
     }
 }
 
-/// What the thread of a worker returns.
-type Ended = thread::Result<io::Result<(Found, Clocks)>>;
+/// What the thread of a worker returns; `None` if the worker was to be added and could not start.
+type Ended = thread::Result<io::Result<Option<(Found, Clocks)>>>;
 
-/// After workers were added, the load moves to them for this long. Meanwhile the connections that it leaves behind are
-/// closed: those that no request has used for a while.
+/// Whether a worker that is added has started.
+pub(super) type Started = oneshot::Sender<io::Result<()>>;
+
+/// After workers were added, the load moves to them for this long. Meanwhile the conductor's worker closes the
+/// connections that no request has used for a while: it gets no new sessions.
 const MOVES_FOR: Nanos = Nanos::from_millis(10_000);
 const UNUSED: Nanos = Nanos::from_millis(2_000);
 
@@ -55,7 +59,6 @@ const UNUSED: Nanos = Nanos::from_millis(2_000);
 pub(crate) struct Joined {
     pub(crate) found: Vec<Found>,
     pub(crate) clocks: Clocks,
-    /// How long after the start each worker was added that was not there from the start.
     pub(crate) added_after: Vec<Nanos>,
 }
 
@@ -64,10 +67,10 @@ pub(crate) struct WorkerThreads {
     load: Load,
     setups: IntoIter<WorkerSetup>,
     growth: Growth,
-    report: UnboundedSender<WorkerEvents>,
+    events: UnboundedSender<WorkerEvents>,
     alarm: Alarm,
     threads: Vec<JoinHandle<Ended>>,
-    /// How long after the start each worker was added.
+    /// One entry for each worker added during the run: the time since the start.
     added_after: Vec<Nanos>,
 }
 
@@ -79,37 +82,59 @@ impl WorkerThreads {
         growth: Growth,
         alarm: Alarm,
     ) -> (Self, UnboundedReceiver<WorkerEvents>) {
-        let (report, reports) = unbounded_channel();
+        let (events, batches) = unbounded_channel();
         (
-            Self { load: load.clone(), setups, growth, report, alarm, threads: Vec::new(), added_after: Vec::new() },
-            reports,
+            Self { load: load.clone(), setups, growth, events, alarm, threads: Vec::new(), added_after: Vec::new() },
+            batches,
         )
     }
 
-    /// Starts workers, as many as there are setups for, and adds their links.
-    pub(crate) fn start(&mut self, workers: usize, links: &mut Vec<Link>) -> io::Result<()> {
-        for setup in self.setups.by_ref().take(workers) {
-            let (link, commands) = unbounded_channel::<Vec<Command>>();
-            let (load, report, alarm) = (self.load.clone(), self.report.clone(), self.alarm.clone());
-            let name = setup.thread_name();
-            let work = move || {
-                let ended = catch_unwind(AssertUnwindSafe(|| load.work(setup, commands, report, alarm.clone())));
-                if !matches!(ended, Ok(Ok(_))) {
-                    alarm.raise();
+    /// Starts the workers of the run's start.
+    pub(crate) fn start(&mut self, workers: usize) -> io::Result<Vec<Link>> {
+        let setups: Vec<WorkerSetup> = self.setups.by_ref().take(workers).collect();
+        setups.into_iter().map(|setup| self.start_one(setup, None)).collect()
+    }
+
+    /// Adds the next worker during the run. The run goes on without it if it cannot start.
+    async fn add_one(&mut self) -> io::Result<Option<Link>> {
+        let Some(setup) = self.setups.next() else { return Ok(None) };
+        let (started, has_started) = oneshot::channel();
+        let link = self.start_one(setup, Some(started))?;
+        // A thread that ends without an answer has panicked, and has raised the alarm.
+        has_started.await.unwrap_or(Ok(()))?;
+        Ok(Some(link))
+    }
+
+    fn start_one(&mut self, setup: WorkerSetup, mut started: Option<Started>) -> io::Result<Link> {
+        let (link, commands) = unbounded_channel::<Vec<Command>>();
+        let (load, events, alarm) = (self.load.clone(), self.events.clone(), self.alarm.clone());
+        let name = setup.thread_name();
+        let work = move || {
+            let work = || load.work(setup, commands, events, alarm.clone(), &mut started);
+            match (catch_unwind(AssertUnwindSafe(work)), started) {
+                (Ok(Err(error)), Some(started)) => {
+                    let _ = started.send(Err(error));
+                    Ok(Ok(None))
                 }
-                ended
-            };
-            self.threads.push(thread::Builder::new().name(name).spawn(work)?);
-            links.push(link);
-        }
-        Ok(())
+                (Ok(Ok(found)), _) => Ok(Ok(Some(found))),
+                (failed, _) => {
+                    alarm.raise();
+                    failed.map(|ended| ended.map(Some))
+                }
+            }
+        };
+        self.threads.push(thread::Builder::new().name(name).spawn(work)?);
+        Ok(link)
     }
 
     /// Adds workers when those that send are saturated, for as long as there are setups. `conducting` is the
     /// conductor's thread.
     pub(crate) async fn follow_load(&mut self, conductor: &Conductor, conducting: &Entered) {
         let (growth, events) = (self.growth, self.load.events.clone());
-        if self.setups.len() > 0 && !conducting.is_counted() {
+        if self.setups.len() == 0 {
+            return;
+        }
+        if !conducting.has_cpu_time() {
             let text = "No workers can be added: this kernel does not count the CPU time of threads";
             return events.say(LogLevel::Debug, text);
         }
@@ -130,15 +155,23 @@ impl WorkerThreads {
                 continue;
             }
             let mut links = Vec::new();
-            let started = self.start(more, &mut links);
-            added = mono_now();
-            self.added_after.extend(links.iter().map(|_| added.since(start)));
-            let (percent, number) = (busiest * 100.0, links.len());
-            let workers = if number == 1 { "worker" } else { "workers" };
-            events.say(LogLevel::Info, format!("A worker uses {percent:.0}% of a core: adding {number} {workers}"));
-            conductor.add_workers(links);
-            if let Err(error) = started {
-                return events.say(LogLevel::Warning, format!("cannot start more workers: {error}"));
+            while links.len() < more {
+                match self.add_one().await {
+                    Ok(link) => links.extend(link),
+                    Err(error) => {
+                        events.say(LogLevel::Warning, format!("cannot start more workers: {error}"));
+                        self.setups = Vec::new().into_iter();
+                        break;
+                    }
+                }
+            }
+            if !links.is_empty() {
+                added = mono_now();
+                self.added_after.extend(links.iter().map(|_| added.since(start)));
+                let (percent, number) = (busiest * 100.0, links.len());
+                let workers = if number == 1 { "worker" } else { "workers" };
+                events.say(LogLevel::Info, format!("A worker uses {percent:.0}% of a core: adding {number} {workers}"));
+                conductor.add_workers(links);
             }
         }
     }
@@ -147,9 +180,11 @@ impl WorkerThreads {
     pub(crate) fn join(self) -> Result<Joined, EngineError> {
         let (mut found, mut clocks) = (Vec::new(), Clocks::default());
         for thread in self.threads {
-            let (of_worker, of_clocks) = thread.join().flatten().map_err(|_| EngineError::Panicked("worker"))??;
-            found.push(of_worker);
-            clocks = clocks.and(of_clocks);
+            let ended = thread.join().flatten().map_err(|_| EngineError::Panicked("worker"))??;
+            if let Some((of_worker, of_clocks)) = ended {
+                found.push(of_worker);
+                clocks = clocks.and(of_clocks);
+            }
         }
         Ok(Joined { found, clocks, added_after: self.added_after })
     }

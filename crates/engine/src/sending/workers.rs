@@ -77,6 +77,11 @@ impl Workers {
         self.remote.borrow_mut().iter_mut().for_each(|remote| remote.outgoing.push(command));
     }
 
+    /// Closes connections of the local worker that no request has used since an instant.
+    pub(crate) fn close_unused(&self, since: MonoNs) {
+        self.local.iter().for_each(|worker| worker.close_unused(since));
+    }
+
     /// Sends what waits for other threads. Each is woken once, however many commands it gets.
     pub(crate) fn flush(&self) {
         for remote in self.remote.borrow_mut().iter_mut().filter(|remote| !remote.outgoing.is_empty()) {

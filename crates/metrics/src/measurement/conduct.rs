@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {
     pub workers: usize,
-    /// How long after the start each worker was added that was not there from the start.
+    /// One entry for each worker added during the run: the time since the start.
     pub workers_added_after: Vec<Nanos>,
     pub record_threads: usize,
     /// Records not computed yet when the last response came.

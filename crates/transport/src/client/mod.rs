@@ -226,7 +226,7 @@ impl Client {
         exchange
     }
 
-    /// Closes idle connections that no request has used since an instant. Those of sessions stay.
+    /// Closes a few idle HTTP/1.1 connections that no request has used since an instant. Those of sessions stay.
     pub fn close_unused(&self, since: MonoNs) {
         self.pool.close_unused(since);
     }
