@@ -49,7 +49,8 @@ pub(crate) fn summarise(
     let (warmup, profiling) = (together(PhaseKind::Warmup, warmups), together(PhaseKind::Profiling, profiling));
     let Together { mut summary, records: merged } = profiling;
     let sliced = merged.as_ref().zip(plan.metrics.slice);
-    let (slices, no_slices) = match sliced.map(|(records, length)| slices(records, metrics, length, network_rtt_ns)) {
+    let sliced = sliced.map(|(records, length)| slices(records, metrics, length, context(None, network_rtt_ns)));
+    let (slices, no_slices) = match sliced {
         None => (Vec::new(), None),
         Some(Ok(slices)) => (slices, None),
         Some(Err(error)) => (Vec::new(), Some(error)),
@@ -135,8 +136,9 @@ impl Together {
         };
         let summary = match (only, &records, window) {
             (Some(phase), ..) => phase.metrics.clone(),
-            (None, Some(records), Some((start, end))) => records
-                .summarise(metrics, Context { window: Some(Window { start, end }), network_rtt_ns, threads: cores() }),
+            (None, Some(records), Some((start, end))) => {
+                records.summarise(metrics, context(Some(Window { start, end }), network_rtt_ns))
+            }
             _ => Summary::default(),
         };
         Self { summary, records }
@@ -173,9 +175,14 @@ fn phase_until(phase: &PhaseOutcome, plan: &Plan) -> Option<PhaseUntil> {
     Some(PhaseUntil { id: (*phase.id).clone(), precisions, reached, was_stopped: phase.was_stopped })
 }
 
+/// A summary on all cores.
+fn context(window: Option<Window>, network_rtt_ns: Option<f64>) -> Context {
+    Context { window, network_rtt_ns, threads: cores() }
+}
+
 fn phase_result(phase: &PhaseOutcome, metrics: &Metrics, network_rtt_ns: Option<f64>) -> PhaseResult {
     let window = Window { start: phase.start, end: phase.end };
-    let summary = phase.records.summarise(metrics, Context { window: Some(window), network_rtt_ns, threads: cores() });
+    let summary = phase.records.summarise(metrics, context(Some(window), network_rtt_ns));
     PhaseResult {
         id: (*phase.id).clone(),
         start: phase.start,

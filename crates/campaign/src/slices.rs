@@ -1,6 +1,5 @@
 //! Results by slice of time, unless there are too many slices to keep.
 
-use aiperf_dataset::in_order::cores;
 use aiperf_metrics::{Accumulator, Context, Metrics, Slice};
 use aiperf_types::{Nanos, WallNs};
 use thiserror::Error;
@@ -25,13 +24,13 @@ pub(crate) fn slices(
     records: &Accumulator,
     metrics: &Metrics,
     length: Nanos,
-    network_rtt_ns: Option<f64>,
+    context: Context,
 ) -> Result<Vec<Slice>, TooManySlices> {
     let slices = at_most(records.attempted_span(), records.records(), length);
     if slices > MOST {
         return Err(TooManySlices { slices });
     }
-    Ok(records.slices(metrics, length, Context { window: None, network_rtt_ns, threads: cores() }))
+    Ok(records.slices(metrics, length, context))
 }
 
 /// An upper bound: the slices that fit into the run, or one per request. Slices without requests are left out.

@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::thread::{Builder, available_parallelism, scope};
 use std::time::{Duration, Instant};
 
-/// Another thread starts whenever the work has taken so long: about four times what the start of a thread takes.
-const A_THREAD_EVERY: Duration = Duration::from_micros(100);
+/// Work that is worth another thread: about four times what the start of a thread takes.
+const WORTH_A_THREAD: Duration = Duration::from_micros(100);
 /// With fewer items for each thread, all threads start at once: the first item may take long.
 const MANY_A_THREAD: usize = 8;
 /// The most items that a thread takes at a time. They share the cost of taking.
@@ -17,7 +17,7 @@ const MOST_AT_A_TIME: usize = 16;
 const LEAST_TAKES: usize = 64;
 /// Bytes of items that are handed over together.
 const BYTES_AT_A_TIME: usize = 1 << 16;
-/// Groups of items of one thread that may wait.
+/// Parts of groups of one thread that may wait.
 const GROUPS_AHEAD: usize = 2;
 
 /// The number of threads that can run at the same time.
@@ -50,7 +50,9 @@ where
     E: Send,
 {
     let (next, weight, first_fault) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    let at_a_time = (count / (LEAST_TAKES * threads.max(1))).clamp(1, MOST_AT_A_TIME);
+    // If the weight is limited, a thread takes no item before it knows the weight of the last one.
+    let most_at_a_time = if wanted == usize::MAX { MOST_AT_A_TIME } else { 1 };
+    let at_a_time = (count / (LEAST_TAKES * threads.max(1))).clamp(1, most_at_a_time);
     // Threads take numbers in order. A thread that took a number makes its item, unless an earlier item failed. So no
     // item that counts is missing.
     let take = |made: &mut Vec<Made<T, E>>| {
@@ -87,10 +89,10 @@ where
         let are_many = count > MANY_A_THREAD * threads;
         loop {
             let left = count.saturating_sub(next.load(Relaxed)).div_ceil(at_a_time);
-            let elapsed = (began.elapsed().as_nanos() / A_THREAD_EVERY.as_nanos()) as usize;
+            let elapsed = (began.elapsed().as_nanos() / WORTH_A_THREAD.as_nanos()) as usize;
             let worth = if are_many { elapsed } else { threads };
-            let wanted = worth.min(threads.saturating_sub(1)).min(others.len() + left);
-            while may_start && others.len() < wanted {
+            let threads_now = worth.min(threads.saturating_sub(1)).min(others.len() + left);
+            while may_start && others.len() < threads_now {
                 // If no more threads can be started, fewer do the work.
                 let other = Builder::new().name("aiperf-make".into()).spawn_scoped(scope, work);
                 may_start = other.is_ok();
@@ -115,6 +117,12 @@ where
     made.into_iter().flat_map(|(_, things)| things).map(counts).map_while(identity).collect()
 }
 
+/// Some items of a group, in order.
+struct Part<T> {
+    things: Vec<T>,
+    is_last: bool,
+}
+
 /// Makes `count` items, each with its size in bytes, and hands them to `take` in order, on the calling thread, until it
 /// returns `false`. Only a few items of each thread are in memory at a time.
 pub fn hand_over<T: Send>(
@@ -125,7 +133,7 @@ pub fn hand_over<T: Send>(
 ) {
     let (began, mut next, mut bytes) = (Instant::now(), 0, 0);
     // Other threads are not worth their start if all is made within a moment.
-    while next < count && (threads < 2 || began.elapsed() < A_THREAD_EVERY) {
+    while next < count && (threads < 2 || began.elapsed() < WORTH_A_THREAD) {
         let (thing, size) = make(next);
         (next, bytes) = (next + 1, bytes + size);
         if !take(thing) {
@@ -144,9 +152,22 @@ pub fn hand_over<T: Send>(
             let (make, group) = (&make, &group);
             let work = move || {
                 for number in (thread..groups).step_by(threads) {
-                    // What comes after the end is not taken.
-                    if send.send(group(number).map(|index| make(index).0).collect::<Vec<_>>()).is_err() {
-                        break;
+                    let (mut things, mut bytes) = (Vec::new(), 0);
+                    for index in group(number) {
+                        let (thing, size) = make(index);
+                        things.push(thing);
+                        bytes += size;
+                        // Items may be larger than those that set the size of a group.
+                        if bytes >= BYTES_AT_A_TIME {
+                            bytes = 0;
+                            if send.send(Part { things: std::mem::take(&mut things), is_last: false }).is_err() {
+                                return;
+                            }
+                        }
+                    }
+                    // The receiver is gone if the caller has stopped.
+                    if send.send(Part { things, is_last: true }).is_err() {
+                        return;
                     }
                 }
             };
@@ -155,19 +176,24 @@ pub fn hand_over<T: Send>(
         }
         for number in 0..groups {
             let maker = &mut makers[number % threads];
-            let received = maker.as_ref().map(|(_, receive)| receive.recv());
-            let things = match received {
-                Some(Ok(things)) => things,
-                // A thread ends early only by a panic.
-                Some(Err(_)) => match maker.take().map(|(thread, _)| thread.join()) {
-                    Some(Err(panic)) => resume_unwind(panic),
-                    _ => return,
-                },
-                // The thread could not be started.
-                None => group(number).map(|index| make(index).0).collect(),
-            };
-            if !things.into_iter().all(&mut take) {
-                return;
+            loop {
+                let received = maker.as_ref().map(|(_, receive)| receive.recv());
+                let Part { things, is_last } = match received {
+                    Some(Ok(part)) => part,
+                    // A thread ends early only by a panic.
+                    Some(Err(_)) => match maker.take().map(|(thread, _)| thread.join()) {
+                        Some(Err(panic)) => resume_unwind(panic),
+                        _ => return,
+                    },
+                    // The thread could not be started.
+                    None => Part { things: group(number).map(|index| make(index).0).collect(), is_last: true },
+                };
+                if !things.into_iter().all(&mut take) {
+                    return;
+                }
+                if is_last {
+                    break;
+                }
             }
         }
     });
@@ -203,11 +229,12 @@ mod tests {
 
     #[test]
     fn items_are_handed_over_in_order_until_one_is_the_last() {
-        for (threads, bytes) in [(1, 1), (2, 1), (5, 1), (3, BYTES_AT_A_TIME)] {
+        for (threads, bytes) in [(1, 1), (2, 1), (5, 1), (2, BYTES_AT_A_TIME / 4), (3, BYTES_AT_A_TIME)] {
             for (count, last) in [(0, 0), (1, 1), (1000, 1000), (1000, 333)] {
                 let make = |index: usize| {
                     std::thread::sleep(Duration::from_micros(if index.is_multiple_of(100) { 200 } else { 0 }));
-                    (index, bytes)
+                    // Later items are larger.
+                    (index, if index > 200 { bytes } else { 1 })
                 };
                 let mut taken = Vec::new();
                 hand_over(threads, count, make, |index| {

@@ -23,7 +23,7 @@ fn a_conversation_that_cannot_be_built_is_bad_input_and_leaves_no_file() {
 }
 
 #[test]
-fn a_run_whose_inputs_cannot_be_written_does_not_start_and_says_why() {
+fn a_run_whose_inputs_cannot_be_written_does_not_start_and_reports_the_reason() {
     let directory = tempfile::tempdir().unwrap();
     let mut plan = aiperf_testkit::plan::plan("http://127.0.0.1:1");
     plan.artifacts.dir = directory.path().to_owned();

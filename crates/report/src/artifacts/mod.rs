@@ -72,8 +72,10 @@ pub struct Artifacts {
 pub struct StagedInputs(Staged);
 
 impl Drop for Artifacts {
-    /// Unlocks before the file is closed: a child process that is just starting may hold a copy of it.
+    /// Ends the thread that writes reserves first. Unlocks before the file is closed: a child process that is just
+    /// starting may hold a copy of it.
     fn drop(&mut self) {
+        *self.reserves.get_mut().unwrap_or_else(PoisonError::into_inner) = Reserves::default();
         let _ = self.lock.unlock();
     }
 }
