@@ -23,8 +23,8 @@
 //! - The crate is pure: no socket, no clock, no file, no async. A summary uses as many threads as its caller allows
 //!   ([`Context`]); its results do not depend on them.
 //! - A summary finds percentiles in two passes over the packed columns, and stores few values (`numbers/two_passes`).
-//!   Only intervals (16 bytes a record, of one metric at a time in a long run), slices and short runs store all values of
-//!   a metric.
+//!   Only intervals (16 bytes a record, of one metric at a time in a long run), slices and short runs store all values
+//!   of a metric.
 //! - Folders are floors: each uses only those before it, and no two files of a folder use each other.
 //!   `tests/it/layers.rs` reads the imports.
 //! - Every metric is one row of its family (`registry/families`).

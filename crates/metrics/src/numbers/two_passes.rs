@@ -79,10 +79,10 @@ impl FirstPass {
             Encoding::Float => (Scalar::Float(floats.value()), None),
         };
         let ranks = Ranks::of(count, errors);
-        let wanted = wanted(&mut ranges, &ranks, encoding, min == max);
+        let wanted = number_wanted(&mut ranges, &ranks, encoding, min == max);
         let mean = sum.as_f64() / count as f64;
         let squares = Sum::default();
-        Some(SecondPass { encoding, min, max, sum, std, mean, squares, ranks, ranges, wanted })
+        Some(SecondPass { encoding, min, max, sum, std, mean, squares, ranks, numbers: ranges, wanted })
     }
 }
 
@@ -96,7 +96,7 @@ fn key(encoding: Encoding, value: i64) -> i64 {
 
 /// The ranges that contain ranks, ascending; none if all values are equal. From then on, the weight of such a range is
 /// its number from one, and that of all others is zero.
-fn wanted(ranges: &mut Ranges, ranks: &Ranks, encoding: Encoding, are_equal: bool) -> Vec<Wanted> {
+fn number_wanted(ranges: &mut Ranges, ranks: &Ranks, encoding: Encoding, are_equal: bool) -> Vec<Wanted> {
     let (mut wanted, mut before) = (Vec::new(), 0);
     for (first, weight) in ranges.used() {
         let count = std::mem::take(weight);
@@ -171,7 +171,8 @@ pub(crate) struct SecondPass {
     mean: f64,
     squares: Sum,
     ranks: Ranks,
-    ranges: Ranges,
+    /// For each range the number of its entry in `wanted`, from one; zero for others.
+    numbers: Ranges,
     wanted: Vec<Wanted>,
 }
 
@@ -187,7 +188,7 @@ impl SecondPass {
             let distance = self.encoding.decode(value) - self.mean;
             self.squares.add(distance * distance);
         }
-        let number = self.ranges.get(key(self.encoding, value));
+        let number = self.numbers.get(key(self.encoding, value));
         if number > 0 {
             self.wanted[number as usize - 1].add(value);
         }

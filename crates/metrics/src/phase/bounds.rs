@@ -43,8 +43,8 @@ struct Visited<'a> {
 }
 
 impl Accumulator {
-    /// The bounds of every metric that has them, on at most `threads` threads. If all instants are exact, this costs one
-    /// pass over the records.
+    /// The bounds of every metric that has them, on at most `threads` threads. If all instants are exact, this costs
+    /// one pass over the records.
     pub(crate) fn bounds(&self, metrics: &Metrics, summary: &Summary, threads: usize) -> Vec<MetricBounds> {
         let chosen = |tag: &str| metrics.chosen.iter().find(|chosen| chosen.exported && chosen.metric.tag == tag);
         let visited = MAIN_METRICS.iter().filter_map(|main| {

@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_number_of_threads_changes_nothing() {
         let metrics = Metrics::for_run(RunTraits::new(EndpointKind::Chat, true));
-        let records = records(&metrics, 40_000);
+        let records = records(&metrics, 85_000);
         let on = |threads| format!("{:?}", records.summarise(&metrics, Context { threads, ..Context::default() }));
         let slices = |threads| {
             let context = Context { threads, ..Context::default() };

@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Records for which it pays to start another thread.
 const ROWS_A_THREAD: usize = 1 << 14;
-/// Values that all threads together store, at 8 bytes each, and as much again while their lists grow.
+/// The most values that all threads store together. Each takes 8 bytes, and 16 while its list grows.
 const MOST_STORED: usize = 8 << 20;
 /// Up to so many records, the intervals of several metrics are computed at once. Those of one take 16 bytes a record.
 const MOST_AT_ONCE: usize = 5_000_000;
@@ -115,21 +115,25 @@ impl Accumulator {
         let tally = |(&records, &failed)| Tally::new(records, failed);
         let tallies: Mutex<Vec<Tally>> = Mutex::new(scopes.records.iter().zip(&scopes.failed).map(tally).collect());
         let chosen: Vec<&Chosen> = metrics.chosen.iter().filter(|chosen| wanted(chosen.metric)).collect();
-        // Intervals take longest and most memory: they are first, and one after another in a long run.
-        let in_turn = if self.kept.columns.rows() > MOST_AT_ONCE { timed.len().max(1) } else { 1 };
-        let turns: Vec<&[&Chosen]> = timed.chunks(in_turn).collect();
-        let intervals =
-            in_parallel(self.threads(context, scopes), turns.len() + chosen.len(), |stored: &mut Vec<Vec<i64>>, at| {
-                if let Some(turn) = turns.get(at) {
-                    return turn.iter().filter_map(|chosen| self.intervals(metrics, chosen)).collect();
+        // Interval tasks come first: they take longest. In a long run there is only one, so that one metric is in memory
+        // at a time.
+        let metrics_a_task = if self.kept.columns.rows() > MOST_AT_ONCE { timed.len().max(1) } else { 1 };
+        let interval_tasks: Vec<&[&Chosen]> = timed.chunks(metrics_a_task).collect();
+        let intervals = in_parallel(
+            self.threads(context, scopes),
+            interval_tasks.len() + chosen.len(),
+            |stored: &mut Vec<Vec<i64>>, at| {
+                if let Some(task) = interval_tasks.get(at) {
+                    return task.iter().filter_map(|chosen| self.intervals(metrics, chosen)).collect();
                 }
-                let found = self.found(metrics, context, chosen[at - turns.len()], scopes, stored);
+                let found = self.found(metrics, context, chosen[at - interval_tasks.len()], scopes, stored);
                 let mut tallies = tallies.lock().unwrap_or_else(PoisonError::into_inner);
                 for (tally, found) in tallies.iter_mut().zip(found) {
                     found.into_iter().for_each(|(place, outcome)| outcome.set(tally, place));
                 }
                 Vec::new()
-            });
+            },
+        );
         let intervals = intervals.into_iter().flatten().collect();
         (tallies.into_inner().unwrap_or_else(PoisonError::into_inner), intervals)
     }

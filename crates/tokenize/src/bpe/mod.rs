@@ -1,9 +1,9 @@
 //! Byte-pair encoding over vocabularies that lie in the binary, or that a rank file holds.
 //!
-//! A builtin vocabulary is the bytes of its tokens and their lengths, written by the build script. What finds a token by
-//! its bytes is made when the vocabulary is first used: some milliseconds, against as many megabytes in every binary.
-//! Only the default vocabulary has it in the binary: most runs start with it. A piece of text is looked up whole first,
-//! which settles most words; else its bytes are merged pair by pair, lowest rank first, as tiktoken defines it.
+//! A builtin vocabulary is the bytes of its tokens and their lengths, written by the build script. Its hash table is made
+//! at its first use: some milliseconds, instead of megabytes in the binary. The binary contains that of the default
+//! vocabulary, because most runs need it. A piece of text is looked up whole first, which settles most words; else its
+//! bytes are merged pair by pair, lowest rank first, as tiktoken defines it.
 //!
 //! - [`split`], `ascii`: text to pieces
 //! - [`merge`]: a piece to tokens
@@ -51,7 +51,7 @@ macro_rules! builtin {
         builtin!($name, table!($name, "lengths"), $splitter)
     };
     ($name:literal, $lengths:expr, $splitter:expr) => {
-        builtin!($name, $lengths, |bytes, starts| layout::slots(bytes, starts).into(), $splitter)
+        builtin!($name, $lengths, made_slots, $splitter)
     };
     ($name:literal, $lengths:expr, $slots:expr, $splitter:expr) => {
         LazyLock::new(|| {
@@ -76,14 +76,17 @@ pub(crate) static P50K: Builtin = builtin!("p50k_base", &split::GPT2);
 /// The tokens of [`P50K`] without its runs of blanks.
 pub(crate) static R50K: Builtin = builtin!("p50k_base", table!("p50k_base", "lengths")[..50_256], &split::GPT2);
 
+fn made_slots(bytes: &[u8], starts: &[u32]) -> Cow<'static, [Slot]> {
+    layout::slots(bytes, starts).into()
+}
+
 impl Bpe {
     /// From tokens in order of rank; one without bytes is none. Every byte has to be a token.
     pub(crate) fn new(tokens: &[Vec<u8>], splitter: &'static Splitter) -> Result<Self, String> {
         if tokens.len() > layout::MOST_TOKENS {
             return Err(format!("more than {} tokens", layout::MOST_TOKENS));
         }
-        let slots = |bytes: &[u8], starts: &[u32]| layout::slots(bytes, starts).into();
-        let bpe = Self::of(Cow::Owned(tokens.concat()), tokens.iter().map(Vec::len), slots, splitter);
+        let bpe = Self::of(Cow::Owned(tokens.concat()), tokens.iter().map(Vec::len), made_slots, splitter);
         match (0..=u8::MAX).find(|byte| bpe.find(&[*byte]).is_none()) {
             Some(byte) => Err(format!("byte {byte:#04x} is no token")),
             None => Ok(bpe),
