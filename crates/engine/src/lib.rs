@@ -29,7 +29,7 @@
 //!   coordinator computes a batch that has waited for 0.25 s, and any batch when half of the budget is used or sending
 //!   is over; the first to claim a batch adds it up.
 //! - Back-pressure stops dispatch, never reading. The conductor holds new requests when finished exchanges take more
-//!   than 256 MB or one of them has waited for 0.7 s, or when more than 10,000 requests per worker wait to be sent
+//!   than 150 MB or one of them has waited for 0.7 s, or when more than 10,000 requests per worker wait to be sent
 //!   (`unsent`). The run then reports that it was client-bound.
 //! - A record is on disk within a second of the end of its request. Each sink has its own thread, so a blocked sink
 //!   holds up neither the coordinator nor another sink. Whatever it has not written counts in the budget.

@@ -359,7 +359,7 @@ fn runtime(tree: &Tree, ctx: &Context<'_>) -> RuntimePlan {
         dashboard: showing.dashboard,
         api: None,
         flush_every: tree.environment.flush_every.unwrap_or(RuntimePlan::FLUSH_EVERY),
-        record_queue_budget: 256_000_000,
+        record_queue_budget: 150_000_000,
         prepared_bytes: tree.environment.prepared_bytes.unwrap_or(RuntimePlan::PREPARED_BYTES),
     }
 }
