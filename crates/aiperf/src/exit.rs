@@ -46,7 +46,7 @@ pub(crate) const CODES: &[(&str, &str)] = &[
     ("0", "finished; some requests may have failed"),
     (
         "1",
-        "no request succeeded, more failed than --failed-request-threshold allows, fewer than two runs of a campaign \
+        "no request succeeded, more failed than --failed-request-threshold allows, fewer than two of several runs \
          succeeded, records were lost, or a file could not be written",
     ),
     ("2", "bad input, nothing sent"),
