@@ -1,4 +1,5 @@
-//! The values of secrets, sorted: there may be thousands, and every position of every output is searched.
+//! The values of secrets, sorted: there may be many thousands, and every position of every output is searched. So the
+//! values at a position are found byte by byte, each time among those that are left.
 
 use crate::forms::{FORM_STARTS, encoded_at_start};
 use crate::values::{LONG, SHORTEST, is_word};
@@ -6,12 +7,14 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use std::ops::Range;
 
-/// Bytes by which values are looked up. Every value is longer.
-const LOOKED_UP: usize = 3;
+/// So few values are compared one by one.
+const FEW: usize = 4;
 
 /// Values to search for, in any form.
 #[derive(Clone)]
 pub(crate) struct SecretIndex {
+    /// What names of headers and metrics may contain: long values in the form of names, sorted.
+    in_names: Vec<String>,
     /// Sorted, so that values with the same beginning are next to each other.
     values: Vec<String>,
     /// The values by their first character.
@@ -53,7 +56,11 @@ impl SecretIndex {
             groups.push((first, from..from + group.len()));
             from += group.len();
         }
-        Self { values, groups }
+        let mut in_names: Vec<String> =
+            values.iter().filter(|value| value.len() >= LONG && value.is_ascii()).map(|value| as_name(value)).collect();
+        in_names.sort_unstable();
+        in_names.dedup();
+        Self { in_names, values, groups }
     }
 
     /// Bytes with which a value may begin, in any form.
@@ -80,23 +87,62 @@ impl SecretIndex {
         self.values.iter()
     }
 
+    /// The longest value in a name, and where it is. The name is in the form of names.
+    pub(crate) fn find_in_name(&self, name: &str) -> Option<Range<usize>> {
+        let longest_at = |at: usize| {
+            let (mut values, mut length) = (&self.in_names[..], 0);
+            for (place, byte) in name.as_bytes()[at..].iter().enumerate() {
+                values = with_byte(values, place, *byte);
+                match values.first() {
+                    Some(value) if value.len() == place + 1 => length = place + 1,
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+            (length > 0).then_some((length, at))
+        };
+        (0..name.len()).filter_map(longest_at).max().map(|(length, at)| at..at + length)
+    }
+
     /// The longest value of at least so many bytes that a text has at this position.
     pub(crate) fn find_at(&self, text: &str, at: usize, least: usize) -> Option<FoundSecret> {
         let rest = &text[at..];
-        let plain = rest.bytes().take(LOOKED_UP).take_while(|byte| !FORM_STARTS.contains(byte)).count();
-        if plain > 0 {
-            return longest(self.beginning_with(&rest.as_bytes()[..plain]), text, at, least);
+        let plain = rest.bytes().take_while(|byte| !FORM_STARTS.contains(byte)).enumerate();
+        let (mut values, mut found) = (&self.values[..], None);
+        let mut is_plain = false;
+        for (place, byte) in plain {
+            is_plain = true;
+            values = with_byte(values, place, byte);
+            match values {
+                [] => break,
+                // A value that ends here: it is found even if those that go on are not.
+                [value, ..] if value.len() == place + 1 => {
+                    found = found.max(longest(&values[..1], text, at, least));
+                }
+                _ if values.len() <= FEW => break,
+                _ => {}
+            }
+        }
+        if is_plain {
+            return found.max(longest(values, text, at, least));
         }
         let groups = self.groups.iter().filter(|(first, _)| encoded_at_start(rest, first).is_some());
         groups.filter_map(|(_, range)| longest(&self.values[range.clone()], text, at, least)).max()
     }
+}
 
-    /// The values that begin with these bytes.
-    fn beginning_with(&self, beginning: &[u8]) -> &[String] {
-        let from = self.values.partition_point(|value| value.as_bytes() < beginning);
-        let after = &self.values[from..];
-        &after[..after.partition_point(|value| value.as_bytes().starts_with(beginning))]
-    }
+/// Of sorted values that are equal before this place, those that have this byte at it.
+fn with_byte(values: &[String], place: usize, byte: u8) -> &[String] {
+    let at_place = |value: &String| value.as_bytes().get(place).copied();
+    let from = values.partition_point(|value| at_place(value) < Some(byte));
+    let after = &values[from..];
+    &after[..after.partition_point(|value| at_place(value) == Some(byte))]
+}
+
+/// A text in the form of names: in lower case, with `_` for everything but letters and digits.
+pub(crate) fn as_name(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii() && !c.is_ascii_alphanumeric() { '_' } else { c.to_ascii_lowercase() };
+    text.chars().map(plain).collect()
 }
 
 fn longest(values: &[String], text: &str, at: usize, least: usize) -> Option<FoundSecret> {

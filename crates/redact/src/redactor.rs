@@ -1,7 +1,7 @@
 //! The user's secrets, found by their value in all output: a server may echo what it was sent, in an error or anywhere
 //! else.
 
-use crate::index::SecretIndex;
+use crate::index::{SecretIndex, as_name};
 use crate::members::{change_names, visit_texts};
 use crate::names::is_sensitive_header;
 use crate::payload::payload;
@@ -178,11 +178,9 @@ impl Redactor {
             return Some(hidden);
         }
         let plain = as_name(name);
-        let values = self.indexes().flat_map(SecretIndex::iter);
-        let fits = |value: &&String| (LONG..=name.len()).contains(&value.len()) && value.is_ascii();
-        let found = values.filter(fits).filter_map(|value| Some((value.len(), plain.find(&as_name(value))?)));
-        let (length, at) = found.max()?;
-        Some(format!("{}{REDACTED}{}", &name[..at], &name[at + length..]))
+        let found = self.indexes().filter_map(|index| index.find_in_name(&plain));
+        let secret = found.max_by_key(ExactSizeIterator::len)?;
+        Some(format!("{}{REDACTED}{}", &name[..secret.start], &name[secret.end..]))
     }
 
     /// An error for output: without secrets, and at most [`LONGEST_ERROR`] long.
@@ -225,12 +223,6 @@ impl Redactor {
             }
         });
     }
-}
-
-/// A text in the form of names: in lower case, with `_` for everything but letters and digits.
-fn as_name(text: &str) -> String {
-    let plain = |c: char| if c.is_ascii() && !c.is_ascii_alphanumeric() { '_' } else { c.to_ascii_lowercase() };
-    text.chars().map(plain).collect()
 }
 
 fn first_chars(text: &str, count: usize) -> &str {
