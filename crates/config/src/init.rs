@@ -84,7 +84,7 @@ impl Template {
     /// Its text, with the model and URL filled in.
     pub fn filled(&self, model: Option<&str>, url: Option<&str>) -> String {
         let put = |text: String, from: &str, to: Option<&str>| match to {
-            Some(to) => text.replace(from, &crate::show::plain(to)),
+            Some(to) => text.replace(from, &crate::yaml_text::plain(to)),
             None => text,
         };
         let text = put(self.text.to_owned(), "Qwen/Qwen3-0.6B", model);

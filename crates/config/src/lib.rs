@@ -25,7 +25,7 @@
 //! - `plan`: a tree to a plan; `keys` lists which settings act
 //! - [`environment`]: every `AIPERF_*` variable, one table
 //! - `advice`: advice in refusals
-//! - `export`, `command_line`, `show`: output without secrets
+//! - `export`, `command_line`, `show`: output without secrets; `yaml_text`: texts as YAML
 //! - `help`, [`completion`], `manual`, `schema`, `init`: texts generated from the tables
 //!
 //! # Invariants
@@ -81,6 +81,7 @@ mod sweep;
 mod tokens;
 mod tree;
 mod values;
+mod yaml_text;
 
 use aiperf_plan::nearest;
 

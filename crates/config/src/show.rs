@@ -8,6 +8,7 @@ use crate::plan::{Resolved, resolve_profile};
 use crate::resolve::{RunVariation, Tree, resolve_config};
 use crate::sections::sweep::SweepType;
 use crate::tree::{Datum, Node, Origin, Places};
+use crate::yaml_text::plain;
 use aiperf_plan::redact::{self, REDACTED, Redactor, visit_texts};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -115,15 +116,6 @@ fn is_default(node: &Node) -> bool {
 
 fn is_secret(node: &Node, path: &str) -> bool {
     export::is_secret_setting(path) && !export::is_nothing(&node.to_json())
-}
-
-/// A text as YAML: bare where it can only be read as that text.
-pub(crate) fn plain(text: &str) -> String {
-    let bare = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '_')
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:@+".contains(c))
-        && !text.ends_with(':');
-    let word = ["true", "false", "yes", "no", "on", "off", "null"].contains(&text.to_ascii_lowercase().as_str());
-    if bare && !word { text.to_owned() } else { Value::from(text).to_string() }
 }
 
 /// The runs of a configuration: one line each, or everything as JSON.

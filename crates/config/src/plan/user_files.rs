@@ -4,8 +4,8 @@ use crate::error::Problem;
 use crate::file::template::{self, Made};
 use crate::resolve::Tree;
 use crate::sections::artifacts::UserFileFormat;
-use crate::show;
 use crate::tree::{Node, Origin};
+use crate::yaml_text;
 use aiperf_plan::redact::{self, REDACTED, Redactor, secrets_in_members, visit_secret_members};
 use aiperf_plan::{EndpointPlan, UserFile};
 use serde_json::{Value, json};
@@ -101,7 +101,7 @@ fn yaml(value: &Value, depth: usize, out: &mut String) {
     match value {
         Value::Object(members) if !members.is_empty() => {
             for (name, member) in members {
-                out.push_str(&format!("{pad}{}:", show::plain(name)));
+                out.push_str(&format!("{pad}{}:", yaml_text::plain(name)));
                 below(member, depth, out);
             }
         }
@@ -132,7 +132,7 @@ fn below(value: &Value, depth: usize, out: &mut String) {
 
 fn scalar(value: &Value) -> String {
     match value {
-        Value::String(text) => show::plain(text),
+        Value::String(text) => yaml_text::plain(text),
         other => other.to_string(),
     }
 }

@@ -8,7 +8,7 @@ use crate::error::Problem;
 use crate::resolve::Tree;
 use crate::row_file;
 use crate::sections::layout::{Layout, Unread};
-use aiperf_plan::{FileFormat, SPEED_BENCH, TraceFormat};
+use aiperf_plan::{FileFormat, SPEED_BENCH, SpeedBench, TraceFormat};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -125,7 +125,9 @@ fn row_looks_like(row: &Value, path: &Path) -> Result<Layout, NoLayout> {
     let named = row.get("type").and_then(Value::as_str).filter(|_| row.get("chat_id").is_none());
     if is_speed_bench(row) {
         return split_of(path).ok_or_else(|| {
-            NoLayout::None("holds rows of SPEED-Bench, and is not named after one of its splits".into())
+            NoLayout::None(
+                "holds rows of SPEED-Bench, and is not named after one of its files (such as qualitative.jsonl)".into(),
+            )
         });
     }
     let found = layouts(row);
@@ -195,11 +197,14 @@ fn is_speed_bench(row: &Value) -> bool {
     ["question_id", "category", "messages"].iter().all(|key| row.get(key).is_some_and(|value| !value.is_null()))
 }
 
-/// The split of SPEED-Bench with the name of the file, with all its categories.
+/// The split of SPEED-Bench with the name of the file, with all its categories, or the layout with that name.
 fn split_of(path: &Path) -> Option<Layout> {
     let name = path.file_name()?.to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
-    let split = SPEED_BENCH.iter().find(|split| split.category.is_none() && split.file == name)?;
+    let is_it = |split: &&SpeedBench| {
+        (split.category.is_none() && split.file == name) || name.strip_suffix(".jsonl") == Some(split.name)
+    };
+    let split = SPEED_BENCH.iter().find(is_it)?;
     Layout::parse(split.name)
 }
 
@@ -295,6 +300,7 @@ mod tests {
         let found = |name: &str| row_looks_like(&row, Path::new(name));
         assert_eq!(found("a/qualitative.jsonl").map(Layout::name), Ok("speed_bench_qualitative"));
         assert_eq!(found("throughput_8k.jsonl.gz").map(Layout::name), Ok("speed_bench_throughput_8k"));
+        assert_eq!(found("speed_bench_math.jsonl").map(Layout::name), Ok("speed_bench_math"));
         assert!(matches!(found("rows.jsonl"), Err(NoLayout::None(_))));
     }
 
