@@ -11,7 +11,6 @@ use crate::sending::conductor::WorkerEvents;
 use crate::sending::secrets::Secrets;
 use crate::sending::unsent::Unsent;
 use crate::sending::worker::{self, Clocks, Command, Ids, Patience, Worker};
-use crate::sending::worker_threads::Started;
 use crate::stop::Stop;
 use aiperf_dialect::sse;
 use aiperf_plan::redact::Redactor;
@@ -28,7 +27,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
 /// The settings and limits that all workers share.
@@ -91,6 +90,9 @@ impl WorkerSetup {
         format!("aiperf-worker-{}", self.number)
     }
 }
+
+/// Reports whether a worker that is added has started.
+pub(super) type Started = oneshot::Sender<io::Result<()>>;
 
 /// The sending side of a run.
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use crate::core_watch::{Entered, Found};
 use crate::error::EngineError;
 use crate::sending::alarm::Alarm;
 use crate::sending::conductor::{Conductor, WorkerEvents};
-use crate::sending::load::{Load, WorkerSetup};
+use crate::sending::load::{Load, Started, WorkerSetup};
 use crate::sending::worker::{Clocks, Command};
 use crate::sending::workers::Link;
 use aiperf_transport::clock::mono_now;
@@ -46,9 +46,6 @@ impl Growth {
 
 /// What the thread of a worker returns; `None` if the worker was to be added and could not start.
 type Ended = thread::Result<io::Result<Option<(Found, Clocks)>>>;
-
-/// Whether a worker that is added has started.
-pub(super) type Started = oneshot::Sender<io::Result<()>>;
 
 /// After workers were added, the load moves to them for this long. Meanwhile the conductor's worker closes the
 /// connections that no request has used for a while: it gets no new sessions.
