@@ -219,6 +219,41 @@ fn every_path_in_the_architecture_exists() {
 }
 
 #[test]
+fn links_and_pictures_of_every_page_exist() {
+    let docs =
+        fs::read_dir(root().join("docs")).expect("documentation lies in docs/").flatten().map(|page| page.path());
+    let pages = docs.chain(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| root().join(name)));
+    let mut missing = Vec::new();
+    for page in pages.filter(|page| page.extension().is_some_and(|end| end == "md")) {
+        let text = fs::read_to_string(&page).expect("a page is readable");
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")) {
+            if !page.with_file_name(link).exists() {
+                missing.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn the_shipped_build_optimises_what_the_quick_build_does_not() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("the workspace has a manifest");
+    let of = |profile: &str| {
+        let section = format!("profile.{profile}.package");
+        let keys = keys(&manifest).filter(|(name, _)| *name == section);
+        keys.map(|(_, key)| key.to_owned()).collect::<BTreeSet<_>>()
+    };
+    let (quick, shipped) = (of("release"), of("dist"));
+    assert!(!quick.is_empty());
+    assert!(
+        !quick.iter().any(|key| key.starts_with("aiperf.")),
+        "cargo does not strip a program with its own settings"
+    );
+    assert_eq!(quick, shipped, "each setting of [profile.release.package] needs one in [profile.dist.package]");
+}
+
+#[test]
 fn no_file_has_merge_conflict_markers() {
     let mut folders = vec![root().join("crates"), root().join("docs"), root().join("scripts")];
     let mut files: Vec<PathBuf> =
