@@ -171,3 +171,47 @@ fn in_base64(value: &str) -> Vec<String> {
     out.push(STANDARD.encode(value));
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Few letters, so that values share beginnings and contain each other; in texts also encoded.
+    fn word(letters: &'static str, lengths: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select(letters.chars().collect::<Vec<_>>()), lengths)
+            .prop_map(String::from_iter)
+    }
+
+    proptest! {
+        #[test]
+        fn the_secret_at_a_position_is_that_of_a_comparison_with_all(
+            values in prop::collection::vec(word("ab&", 4..14), 0..40),
+            parts in prop::collection::vec(word("ab", 0..6), 1..6),
+            between in prop::sample::select(vec!["&", "%26", "&amp;", "%", "\\u0026", " "]),
+            inside in any::<prop::sample::Index>(),
+        ) {
+            let index = SecretIndex::of_forms(values.clone());
+            let value = if values.is_empty() { "" } else { &values[inside.index(values.len())] };
+            let text = format!("{} {value} {}", parts.join(between), value.replace('&', between));
+            for least in [SHORTEST, LONG] {
+                for at in 0..text.len() {
+                    let found = index.find_at(&text, at, least);
+                    prop_assert!(found == longest(&index.values, &text, at, least), "{values:?} in {text:?} at {at}");
+                }
+            }
+        }
+
+        #[test]
+        fn the_secret_in_a_name_is_the_longest(
+            values in prop::collection::vec(word("aB-", 1..14), 0..20),
+            name in word("ab_", 0..30),
+        ) {
+            let index = SecretIndex::of_forms(values);
+            let length = index.in_names.iter().filter(|value| name.contains(*value)).map(String::len).max();
+            let found = index.find_in_name(&name);
+            prop_assert_eq!(found.as_ref().map(Range::len), length);
+            prop_assert!(found.is_none_or(|found| index.in_names.contains(&name[found].to_owned())));
+        }
+    }
+}

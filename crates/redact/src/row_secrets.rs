@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::fmt;
 
-/// The most values that are kept. With their forms in Base64, each takes about 1 KB. Further secrets with a secret
-/// name are still hidden in their own request and response.
+/// The most values that are kept: each takes memory in every form of Base64 too. Further secrets with a secret name are
+/// still hidden in their own request and response.
 const MOST: usize = 50_000;
 
 /// The secrets of rows. Words and numbers that other responses may contain are left out.
