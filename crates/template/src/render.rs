@@ -11,7 +11,7 @@ pub const MOST: usize = 256 << 20;
 /// Instructions of one rendering: a loop inside of a loop ends, too.
 pub(crate) const FUEL: u64 = 10_000_000;
 /// Bytes that one rendering makes in all, besides what follows from what it is given.
-const MADE: usize = 128 << 20;
+pub(crate) const MADE: usize = 128 << 20;
 /// How many times a rendering may handle what it is given: a text is trimmed, compared, joined and printed.
 const HANDLED: usize = 64;
 
@@ -80,7 +80,7 @@ pub fn render(template: &Template<'_, '_>, context: &Value, room: &Cell<usize>) 
 /// A text with the instructions that it took, and what is left of the bytes that may be made.
 type Rendered = (Result<(String, u64), Error>, usize);
 
-fn rendered(
+pub(crate) fn rendered(
     template: &Template<'_, '_>,
     context: &Value,
     room: &Cell<usize>,
