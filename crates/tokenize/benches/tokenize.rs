@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use aiperf_testkit::tokenizer_json::{tokenizer_json, tokens_of};
 use aiperf_tokenize::{Lookup, Tokenizer};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -22,12 +23,12 @@ fn tiny_model() -> String {
 
 /// A `tokenizer.json` of 100,000 tokens, as today's models have.
 fn full_size() -> NamedTempFile {
-    written(&aiperf_testkit::tokenizer_json::tokenizer_json(&bpe_openai::cl100k_base().bpe, 100_000))
+    written(&tokenizer_json(&tokens_of("cl100k_base")[..100_000]))
 }
 
 /// The same for the general library: a decoder of another name is enough to leave a file to it.
 fn full_size_for_the_library() -> NamedTempFile {
-    let mut json = aiperf_testkit::tokenizer_json::tokenizer_json(&bpe_openai::cl100k_base().bpe, 100_000);
+    let mut json = tokenizer_json(&tokens_of("cl100k_base")[..100_000]);
     json["decoder"] = json!({"type": "Sequence", "decoders": [json["decoder"].clone()]});
     written(&json)
 }
