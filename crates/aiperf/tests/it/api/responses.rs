@@ -1,7 +1,7 @@
 //! Responses of the API during a run and after it.
 
 use crate::api::{ENDLESS, Watched, watched};
-use crate::bench::Bench;
+use crate::bench::{Bench, wait_until};
 use serde_json::Value;
 use std::io::Read;
 use std::process::Command;
@@ -134,7 +134,15 @@ fn the_servers_own_metrics_are_available_during_the_run() {
     run.waits_for("realtime_server_metrics", |message| {
         message["snapshot"]["output_token_throughput_srv"].as_f64() > Some(0.0)
     });
-    let body = run.client.get("/api/server-metrics").json();
+    // Tokens are counted while a request runs, its latency when it is over.
+    let latencies = |body: &Value| {
+        body["endpoint_summaries"][&server]["metrics"][HISTOGRAM]["series"][0]["stats"]["count"].as_f64()
+    };
+    let mut body = Value::Null;
+    wait_until("no request is over", || {
+        body = run.client.get("/api/server-metrics").json();
+        latencies(&body) > Some(0.0)
+    });
     assert!(body["snapshot"].as_object().unwrap().values().all(Value::is_number), "{body}");
     let endpoint = &body["endpoint_summaries"][&server];
     assert_eq!(endpoint["endpoint_url"], format!("http://{server}/metrics"), "{body}");

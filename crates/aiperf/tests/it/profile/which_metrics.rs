@@ -89,7 +89,7 @@ fn streams_have_token_times_and_whole_responses_have_none() {
 #[test]
 fn responses_among_failures_have_adjusted_metrics() {
     for kind in ["chat", "completions"] {
-        let args = ["--endpoint-type", kind, "--concurrency", "4", "--request-count", "40"];
+        let args = ["--endpoint-type", kind, "--concurrency", "20", "--request-count", "40"];
         let whole = run(with_failures("0.25"), &args);
         whole.shows(&[WHOLE, WHOLE_AND_FAILED].concat());
         let streamed = run(with_failures("0.25"), &[&args[..], &["--streaming"]].concat());
