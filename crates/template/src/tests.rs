@@ -1,6 +1,6 @@
 //! Hostile templates, and ones that must keep their meaning.
 
-use crate::render::{FUEL, MADE, rendered};
+use crate::render::{MADE, rendered};
 use crate::{FileBudget, guarded, hold, render};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
@@ -93,12 +93,13 @@ fn a_template_means_the_same_with_checks_in_it() {
     }
 }
 
-/// As `held`, with a tenth of the steps and of the bytes: a template without end is refused sooner.
+/// As `held`, with a tenth of the steps and of the bytes: a template without end is refused sooner. Errors name no line.
 fn held_shorter(source: &str) -> Result<String, String> {
     let source = guarded(source).map_err(|refusal| refusal.to_string())?;
     let mut environment = environment();
     hold(&mut environment);
-    environment.set_fuel(Some(FUEL / 10));
+    let fuel = environment.fuel().expect("steps are limited");
+    environment.set_fuel(Some(fuel / 10));
     let template = environment.template_from_str(&source).map_err(|error| format!("{error:#}: {source}"))?;
     let (text, _) = rendered(&template, &given(), &Cell::new(1 << 20), (MADE / 10, MADE / 10));
     text.map(|(text, _)| text).map_err(|error| error.to_string())

@@ -1,11 +1,7 @@
 //! Tokenizers in Hugging Face's format: one that fails, and a full-sized vocabulary made from a builtin one.
 
 use std::collections::HashMap;
-use std::io::Read;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 
 /// A `tokenizer.json` that the library loads and cannot use on every text. It knows the word `a`. On other words it
@@ -49,19 +45,6 @@ fn parents<'a>(token: &'a [u8], rank: u32, ranks: &HashMap<&[u8], u32>) -> (&'a 
         };
     }
     (&token[..ends[1]], &token[ends[1]..])
-}
-
-/// The tokens of a builtin encoding in order of their ids. The id of a special token has no bytes.
-pub fn tokens_of(encoding: &str) -> Vec<Vec<u8>> {
-    let file = format!("{}/../tokenize/vocabulary/{encoding}.tiktoken.gz", env!("CARGO_MANIFEST_DIR"));
-    let mut text = String::new();
-    GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
-    let mut tokens = Vec::new();
-    for (token, id) in text.lines().map(|line| line.split_once(' ').unwrap()) {
-        tokens.resize(id.parse().unwrap(), Vec::new());
-        tokens.push(STANDARD.decode(token).unwrap());
-    }
-    tokens
 }
 
 /// `tokenizer.json` with some tokens of a builtin encoding.

@@ -3,7 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use aiperf_testkit::tokenizer_json::{tokenizer_json, tokens_of};
+use aiperf_testkit::encoding::tokens_of;
+use aiperf_testkit::tokenizer_json::tokenizer_json;
 use aiperf_tokenize::{Lookup, Tokenizer};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};

@@ -254,6 +254,26 @@ fn the_shipped_build_optimises_what_the_quick_build_does_not() {
 }
 
 #[test]
+fn the_build_with_tests_has_all_the_code() {
+    // Clippy checks that build alone.
+    let (no_tests, without_tests) = (["test = ", "false"].concat(), ["cfg(not(", "test))"].concat());
+    for (name, manifest) in crate_manifests() {
+        assert!(!manifest.lines().any(|line| line == no_tests), "{name}");
+    }
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).expect("a readable folder").flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = fs::read_to_string(&path).expect("a readable file");
+                assert!(!text.contains(&without_tests), "{}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
 fn no_file_has_merge_conflict_markers() {
     let mut folders = vec![root().join("crates"), root().join("docs"), root().join("scripts")];
     let mut files: Vec<PathBuf> =

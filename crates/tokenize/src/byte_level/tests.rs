@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use aiperf_testkit::tokenizer_json::{tokenizer_json, tokens_of};
+use aiperf_testkit::encoding::tokens_of;
+use aiperf_testkit::tokenizer_json::tokenizer_json;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};

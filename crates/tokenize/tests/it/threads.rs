@@ -6,7 +6,8 @@ use std::fs;
 use aiperf_tokenize::{Lookup, Tokenizer};
 use serde_json::{Value, json};
 
-/// The threads with the name of this one, which those it starts inherit. Threads of other tests have other names.
+/// The threads with the name of this one, which those it starts inherit. Linux keeps 15 bytes of a name: those of no
+/// other test here begin with `threads::loadin`.
 fn threads() -> usize {
     let name = fs::read("/proc/thread-self/comm").unwrap();
     let tasks = fs::read_dir("/proc/self/task").unwrap();
