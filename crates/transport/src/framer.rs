@@ -5,6 +5,8 @@
 //! ended by the close itself. Lenient as other clients are in one thing: the lines of a head may end in a line feed
 //! alone. What cannot become a response is refused as soon as that is known, so that no request waits for its end.
 
+use httparse::ParserConfig;
+use std::mem::MaybeUninit;
 use thiserror::Error;
 
 /// The longest status line or header line.
@@ -257,12 +259,13 @@ const NOT_HTTP_1: &str = "response is not HTTP/1.0 or HTTP/1.1";
 const NO_STATUS: &str = "the status is not a number from 100 to 999";
 
 fn parse_head(bytes: &[u8], start: usize) -> Result<Head, FrameError> {
-    if bytes.split(|&b| b == b'\n').any(|line| line.len() > LINE_LIMIT) {
+    if bytes.len() > LINE_LIMIT && bytes.split(|&b| b == b'\n').any(|line| line.len() > LINE_LIMIT) {
         return Err(FrameError::Head(format!("a header line is longer than {LINE_LIMIT} bytes")));
     }
-    let mut fields = [httparse::EMPTY_HEADER; FIELD_LIMIT];
-    let mut response = httparse::Response::new(&mut fields);
-    let len = match response.parse(bytes) {
+    let mut fields = [MaybeUninit::uninit(); FIELD_LIMIT];
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = ParserConfig::default().parse_response_with_uninit_headers(&mut response, bytes, &mut fields);
+    let len = match parsed {
         Ok(httparse::Status::Complete(len)) => len,
         Ok(httparse::Status::Partial) => return Err(FrameError::Head("incomplete".into())),
         Err(error) => return Err(FrameError::Head(error.to_string())),

@@ -3,6 +3,7 @@
 use http::header::{CONNECTION, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Method, Request, Uri, Version};
+use std::mem::MaybeUninit;
 
 /// Most header fields of a request.
 const FIELD_LIMIT: usize = 256;
@@ -10,9 +11,9 @@ const FIELD_LIMIT: usize = 256;
 /// Turns a request line and its header fields into a request of HTTP/2. The host becomes the authority; fields
 /// of the connection are left out. An error names what cannot be sent, and why.
 pub fn from_http1(head: &[u8], scheme: &Scheme) -> Result<Request<()>, String> {
-    let mut fields = [httparse::EMPTY_HEADER; FIELD_LIMIT];
-    let mut parsed = httparse::Request::new(&mut fields);
-    match parsed.parse(head) {
+    let mut fields = [MaybeUninit::uninit(); FIELD_LIMIT];
+    let mut parsed = httparse::Request::new(&mut []);
+    match parsed.parse_with_uninit_headers(head, &mut fields) {
         Ok(httparse::Status::Complete(_)) => {}
         Ok(httparse::Status::Partial) => return Err("the request head has no end".into()),
         Err(error) => return Err(format!("malformed request head: {error}")),
@@ -23,6 +24,7 @@ pub fn from_http1(head: &[u8], scheme: &Scheme) -> Result<Request<()>, String> {
     let path = path.parse::<PathAndQuery>().map_err(|error| format!("path {path}: {error}"))?;
 
     let mut request = Request::new(());
+    request.headers_mut().reserve(parsed.headers.len());
     let mut authority = None;
     for field in parsed.headers.iter() {
         // Values may be secrets: only names are shown.

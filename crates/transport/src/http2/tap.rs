@@ -4,10 +4,11 @@
 //! before that. Notes are asked for by how much was taken so far, so it does not matter how `h2` splits or merges. Only
 //! registered streams are noted, and what was taken is dropped.
 
+use super::by_stream::ByStream;
 use super::frames::{Frame, FrameWalker, flag, kind};
 use crate::framer::INTERIM_LIMIT;
 use aiperf_types::Read;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Heads of one stream: interim ones, its own and trailers.
 const MOST_HEADS: u8 = INTERIM_LIMIT + 2;
@@ -63,7 +64,7 @@ struct OpenBlock {
 pub struct Tap {
     walker: FrameWalker,
     reads: u64,
-    streams: HashMap<u32, Notes>,
+    streams: ByStream<Notes>,
     block: Option<OpenBlock>,
     last_processed: Option<u32>,
     /// Frames since the last progress on a stream.
