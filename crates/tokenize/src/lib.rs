@@ -14,6 +14,7 @@
 //! - [`huggingface`]: a directory with a `tokenizer.json` and the files beside it
 //! - `engine`: what turns text into tokens for it
 //! - `byte_level`: our own reader for the most common kind; `rank_file`: vocabularies in tiktoken's format
+//! - `library`: the Hugging Face library, for all other kinds
 //! - `expansion`: whether a `tokenizer.json` makes texts too long; `charsmap`: rules of its normalizer, checked
 //! - `interrupt`: counting that can be given up
 //! - [`template`]: chat templates
@@ -41,6 +42,7 @@ pub mod error;
 mod expansion;
 pub mod huggingface;
 mod interrupt;
+mod library;
 pub mod lookup;
 mod rank_file;
 pub mod template;

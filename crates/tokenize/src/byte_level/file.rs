@@ -16,6 +16,7 @@ use super::added::{AddedToken, AddedTokens};
 use super::alphabet::push_bytes;
 use super::vocabulary::{Entry, Vocabulary};
 use crate::bpe::split::Splitter;
+use crate::library;
 
 #[derive(Deserialize)]
 struct File<'a> {
@@ -61,16 +62,17 @@ pub(super) fn read(json: &[u8]) -> Option<ByteLevel> {
         Some(_) => return None,
     };
     let splitters = splitters(file.pre_tokenizer.as_ref()?)?;
-    let post_processor = match file.post_processor {
-        Some(raw) => Some(serde_json::from_str(raw.get()).ok()?),
-        None => None,
+    let special_tokens_per_prompt = match file.post_processor {
+        Some(raw) => library::special_tokens_of(raw.get())?,
+        None => 0,
     };
     let mut vocabulary = Vocabulary::new(model.vocab.arena, &model.vocab.entries, model.ignore_merges)?;
     if !vocabulary.set_merges(&model.merges.arena, &model.merges.pairs) {
         return None;
     }
     are_simple(&file.added_tokens, &vocabulary).then_some(())?;
-    Some(ByteLevel { added: AddedTokens::new(&file.added_tokens)?, vocabulary, splitters, composes, post_processor })
+    let added = AddedTokens::new(&file.added_tokens)?;
+    Some(ByteLevel { added, vocabulary, splitters, composes, special_tokens_per_prompt })
 }
 
 fn kind(part: &Value) -> &str {

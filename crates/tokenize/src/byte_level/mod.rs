@@ -17,7 +17,6 @@ mod vocabulary;
 
 use std::borrow::Cow;
 
-use tokenizers::{PostProcessor, PostProcessorWrapper};
 use unicode_normalization_alignments::{UnicodeNormalization, is_nfc};
 
 use crate::bpe::PIECES_A_QUESTION;
@@ -33,7 +32,7 @@ pub(crate) struct ByteLevel {
     /// Each cuts the pieces of the one before.
     splitters: Vec<Splitter>,
     composes: bool,
-    post_processor: Option<PostProcessorWrapper>,
+    special_tokens_per_prompt: usize,
 }
 
 /// What is found in a text, in order.
@@ -111,7 +110,7 @@ impl ByteLevel {
     }
 
     pub(crate) fn special_tokens_per_prompt(&self) -> usize {
-        self.post_processor.as_ref().map_or(0, |processor| processor.added_tokens(false))
+        self.special_tokens_per_prompt
     }
 
     fn search(&self, text: &str, visit: &mut impl FnMut(Find<'_>)) {
