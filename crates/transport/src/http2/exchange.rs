@@ -18,6 +18,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+/// Bytes of a response that are released for new ones at once: each release takes the lock of the connection. The end of
+/// a stream releases the rest. 65,536 streams together hold back less than the window of their connection.
+const RELEASE: usize = 16 << 10;
+
 /// How far a response has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -36,6 +40,8 @@ pub struct Http2Exchange {
     /// The read of the last entry of the timeline, and the last with some of the body.
     kept_read: u64,
     body_read: u64,
+    /// Bytes that were taken and not released yet.
+    unreleased: usize,
     /// Why nothing more is kept: more came than may be.
     refused: Option<Failure>,
 }
@@ -76,6 +82,7 @@ impl Http2Exchange {
             kept,
             kept_read: 0,
             body_read: 0,
+            unreleased: 0,
             refused: None,
         };
         let mut pieces = body.pieces().iter().filter(|piece| !piece.is_empty()).peekable();
@@ -154,8 +161,11 @@ impl Http2Exchange {
             }
             ResponseState::Body(body) => match ready!(body.poll_data(cx)) {
                 Some(Ok(data)) => {
-                    // Of a stream that ended meanwhile, nothing can be released, and nothing needs to be.
-                    let _ = body.flow_control().release_capacity(data.len());
+                    self.unreleased += data.len();
+                    if self.unreleased >= RELEASE {
+                        // Of a stream that ended meanwhile, nothing can be released, and nothing needs to be.
+                        let _ = body.flow_control().release_capacity(std::mem::take(&mut self.unreleased));
+                    }
                     self.add_data(&data, exchange);
                     if let Some(failure) = self.refused.clone() {
                         return Poll::Ready(Err(Http2Failure::Refused(failure)));
