@@ -57,7 +57,8 @@ impl Packed {
 
     fn each_of_width<const W: usize>(&self, from: usize, to: usize, mut visit: impl FnMut(u64)) {
         let mut word = [0_u8; 8];
-        for bytes in self.bytes[from * W..to * W].chunks_exact(W) {
+        let (values, _) = self.bytes[from * W..to * W].as_chunks::<W>();
+        for bytes in values {
             word[..W].copy_from_slice(bytes);
             visit(self.base.wrapping_add(u64::from_le_bytes(word)));
         }
@@ -113,6 +114,11 @@ struct Column {
 }
 
 impl Column {
+    /// Whether all records have the same value.
+    fn is_one_value(&self) -> bool {
+        self.values.width == 0 && self.present.is_none()
+    }
+
     /// Writes one fact of the records from `first` on.
     fn unpack(column: Option<&Self>, fact: Fact, first: usize, rows: &mut [Facts]) {
         let Some(column) = column else {
@@ -276,6 +282,18 @@ impl Columns {
         }
     }
 
+    /// Visits every record in order, like [`Self::each`]. Successive records that are equal may be visited together: the
+    /// first argument is their number.
+    pub(crate) fn each_run(&self, facts: &[Fact], mut visit: impl FnMut(usize, &Facts)) {
+        let mut reader = BatchReader::new(facts);
+        for batch in self.batches() {
+            match reader.only_row(batch) {
+                Some(facts) => visit(batch.rows(), facts),
+                None => reader.each(batch, |facts| visit(1, facts)),
+            }
+        }
+    }
+
     /// Visits every record with its gaps; without gaps once they were dropped.
     pub(crate) fn each_with_gaps(&self, facts: &[Fact], mut visit: impl FnMut(usize, &Facts, &[u64])) {
         let (mut row, mut reader) = (0, BatchReader::new(facts));
@@ -333,6 +351,17 @@ impl BatchReader {
         Self { wanted, rows: Vec::new(), gaps: Vec::new() }
     }
 
+    /// The facts of all records of a batch, if they are known to be equal.
+    fn only_row(&mut self, batch: Batch<'_>) -> Option<&Facts> {
+        let Batch::Packed(block) = batch else { return None };
+        if !self.wanted.iter().all(|&fact| block.column(fact).is_none_or(Column::is_one_value)) {
+            return None;
+        }
+        self.rows.resize(AT_ONCE, Facts::default());
+        self.wanted.iter().for_each(|&fact| Column::unpack(block.column(fact), fact, 0, &mut self.rows[..1]));
+        self.rows.first()
+    }
+
     /// Visits every record of a batch.
     pub(crate) fn each(&mut self, batch: Batch<'_>, mut visit: impl FnMut(&Facts)) {
         self.each_part(batch, false, |rows, _| rows.iter().for_each(&mut visit));
@@ -358,9 +387,13 @@ impl BatchReader {
             Batch::Packed(block) => block,
             Batch::Open(rows, mut gaps) => return visit(rows, &mut gaps),
         };
-        let columns: Vec<(Fact, Option<&Column>)> =
-            self.wanted.iter().map(|&fact| (fact, block.column(fact))).collect();
+        let columns = self.wanted.iter().map(|&fact| (fact, block.column(fact)));
+        let (same, different): (Vec<_>, Vec<_>) =
+            columns.partition(|(_, column)| column.is_none_or(Column::is_one_value));
         self.rows.resize(AT_ONCE, Facts::default());
+        // Once for the whole block.
+        let rows = &mut self.rows[..AT_ONCE.min(block.rows)];
+        same.iter().for_each(|(fact, column)| Column::unpack(*column, *fact, 0, rows));
         self.gaps.clear();
         if let Some(packed) = block.gaps.as_ref().filter(|_| with_gaps) {
             packed.unpack(&mut self.gaps);
@@ -368,7 +401,7 @@ impl BatchReader {
         let mut rest = self.gaps.as_slice();
         for first in (0..block.rows).step_by(AT_ONCE) {
             let rows = &mut self.rows[..AT_ONCE.min(block.rows - first)];
-            columns.iter().for_each(|(fact, column)| Column::unpack(*column, *fact, first, rows));
+            different.iter().for_each(|(fact, column)| Column::unpack(*column, *fact, first, rows));
             visit(rows, &mut rest);
         }
     }

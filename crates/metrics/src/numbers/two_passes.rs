@@ -8,6 +8,7 @@ use crate::numbers::ranges::Ranges;
 use crate::numbers::scalar::Scalar;
 use crate::numbers::stats::{Encoding, Moments, Ranked, Ranks, deviation, float_key, has_exact_moments};
 use crate::numbers::sum::Sum;
+use std::iter::repeat_n;
 
 /// What the first pass finds.
 #[derive(Debug)]
@@ -39,23 +40,26 @@ impl FirstPass {
         }
     }
 
+    /// Adds a value that occurs several times in a row.
     #[inline]
-    pub(crate) fn add(&mut self, value: i64) {
+    pub(crate) fn add(&mut self, value: i64, times: usize) {
         if self.count == 0 {
             self.origin = value;
         }
-        self.count += 1;
+        self.count += times as u64;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.ranges.add(key(self.encoding, value), 1);
+        self.ranges.add(key(self.encoding, value), times as u64);
         match self.encoding {
             Encoding::Int => {
                 // Only used if it cannot overflow.
                 let distance = value.wrapping_sub(self.origin);
-                self.distances += i128::from(value) - i128::from(self.origin);
-                self.squares = self.squares.wrapping_add(i128::from(distance) * i128::from(distance));
+                let square = i128::from(distance) * i128::from(distance);
+                self.distances += (i128::from(value) - i128::from(self.origin)) * times as i128;
+                self.squares = self.squares.wrapping_add(square.wrapping_mul(times as i128));
             }
-            Encoding::Float => self.floats.add(self.encoding.decode(value)),
+            // One by one, to round as stored values do.
+            Encoding::Float => (0..times).for_each(|_| self.floats.add(self.encoding.decode(value))),
         }
     }
 
@@ -134,14 +138,14 @@ struct Wanted {
 
 impl Wanted {
     #[inline]
-    fn add(&mut self, value: i64) {
+    fn add(&mut self, value: i64, times: usize) {
         if self.times == 0 {
             self.value = value;
         }
         if self.value == value {
-            self.times += 1;
+            self.times += times as u64;
         } else {
-            self.others.push(value);
+            self.others.extend(repeat_n(value, times));
         }
     }
 
@@ -183,14 +187,14 @@ impl SecondPass {
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, value: i64) {
+    pub(crate) fn add(&mut self, value: i64, times: usize) {
         if self.std.is_none() {
             let distance = self.encoding.decode(value) - self.mean;
-            self.squares.add(distance * distance);
+            (0..times).for_each(|_| self.squares.add(distance * distance));
         }
         let number = self.numbers.get(key(self.encoding, value));
         if number > 0 {
-            self.wanted[number as usize - 1].add(value);
+            self.wanted[number as usize - 1].add(value, times);
         }
     }
 
@@ -217,12 +221,23 @@ pub(crate) enum Pass<'a> {
 impl Pass<'_> {
     #[inline]
     pub(crate) fn add(&mut self, value: i64) {
+        self.add_repeated(value, 1);
+    }
+
+    /// Adds a value that occurs several times in a row.
+    #[inline]
+    pub(crate) fn add_repeated(&mut self, value: i64, times: usize) {
         match self {
             Self::First(first, kept) => {
-                first.add(value);
-                kept.iter_mut().for_each(|kept| kept.push(value));
+                first.add(value, times);
+                if let Some(kept) = kept {
+                    match times {
+                        1 => kept.push(value),
+                        _ => kept.extend(repeat_n(value, times)),
+                    }
+                }
             }
-            Self::Second(second) => second.add(value),
+            Self::Second(second) => second.add(value, times),
         }
     }
 }
@@ -245,7 +260,7 @@ pub(crate) fn visited_twice(
         return Some(second.end());
     }
     if let Some(kept) = kept {
-        kept.iter().for_each(|value| second.add(*value));
+        kept.chunk_by(|one, two| one == two).for_each(|run| second.add(run[0], run.len()));
         return Some(second.end());
     }
     let mut pass = Pass::Second(second);
@@ -267,6 +282,10 @@ mod tests {
             |kept| visited_twice(encoding, errors, kept, |pass| values.iter().for_each(|value| pass.add(*value)));
         let found = visited(None).map(|ranked| ranked.distribution);
         assert_eq!(visited(Some(&mut vec![5])).map(|ranked| ranked.distribution), found);
+        let in_runs = visited_twice(encoding, errors, None, |pass| {
+            values.chunk_by(|one, two| one == two).for_each(|run| pass.add_repeated(run[0], run.len()));
+        });
+        assert_eq!(in_runs.map(|ranked| ranked.distribution), found);
         found
     }
 
@@ -312,9 +331,9 @@ mod tests {
     fn equal_values_take_no_memory() {
         let mut first = FirstPass::new(Encoding::Int);
         let values = || (0..10_000_i64).map(|number| if number % 50 == 9 { 1_000_003 } else { 1_000_001 });
-        values().for_each(|value| first.add(value));
+        values().for_each(|value| first.add(value, 1));
         let mut second = first.second(0).unwrap();
-        values().for_each(|value| second.add(value));
+        values().for_each(|value| second.add(value, 1));
         assert_eq!(second.wanted.iter().map(|wanted| wanted.others.len()).collect::<Vec<_>>(), [200]);
         let stats = second.end().distribution.stats;
         assert_eq!((stats.p50, stats.p95, stats.p99), (Some(1_000_001.0), Some(1_000_001.0), Some(1_000_003.0)));

@@ -82,7 +82,7 @@ impl Accumulator {
     fn moved(&self, visited: &Visited<'_>) -> [Moved; 8] {
         let (main, scale) = (visited.main, visited.chosen.metric.scale());
         let (mut changes, mut like_any) = ([false; 8], [true; 8]);
-        self.each_with(visited, |facts, value| {
+        self.each_with(visited, Widths::are_some, |facts, value| {
             let change = |(cause, end)| change(main, facts, cause, end, scale, value);
             let any = [End::Early, End::Late].map(|end| change((Cause::Any, end)));
             if any == [0.0; 2] {
@@ -116,20 +116,27 @@ impl Accumulator {
     ) -> Option<Stats> {
         let (main, scale) = (visited.main, visited.chosen.metric.scale());
         let ranked = visited_twice(Encoding::Float, 0, kept, |pass| {
-            self.each_with(visited, |facts, value| {
-                let change = change(main, facts, cause, end, scale, value);
-                pass.add(float_key(if end == End::Early { value - change } else { value + change }));
-            });
+            self.each_with(
+                visited,
+                |_| true,
+                |facts, value| {
+                    let change = change(main, facts, cause, end, scale, value);
+                    pass.add(float_key(if end == End::Early { value - change } else { value + change }));
+                },
+            );
         });
         ranked.map(|ranked| ranked.distribution.stats)
     }
 
-    /// Every value of a metric in its display unit, with the facts of its record that widths need.
-    fn each_with(&self, visited: &Visited<'_>, mut visit: impl FnMut(&Facts, f64)) {
+    /// The values of a metric in its display unit, with the facts of their records that widths need. `wanted`: the
+    /// records to visit.
+    fn each_with(&self, visited: &Visited<'_>, wanted: impl Fn(&Facts) -> bool, mut visit: impl FnMut(&Facts, f64)) {
         let Visited { metrics, chosen, .. } = visited;
         let facts: Vec<Fact> = chosen.facts.iter().chain(&Widths::FACTS).copied().collect();
         self.kept.columns.each(&facts, |_, facts| {
-            if let Some(value) = value_of(metrics, chosen, facts) {
+            if wanted(facts)
+                && let Some(value) = value_of(metrics, chosen, facts)
+            {
                 visit(facts, value);
             }
         });

@@ -63,6 +63,12 @@ impl Widths {
     pub(crate) const FACTS: [Fact; 6] =
         [Fact::FirstWidth, Fact::LastWidth, Fact::WidthCauses, Fact::Output, Fact::Reasoning, Fact::FirstChunkTokens];
 
+    /// Whether an instant of a record is uncertain.
+    #[inline]
+    pub(crate) fn are_some(facts: &Facts) -> bool {
+        facts.get(Fact::FirstWidth).or(facts.get(Fact::LastWidth)).is_some()
+    }
+
     /// Those of a record by a cause, if it has any. `scale`: from nanoseconds to another unit.
     #[inline]
     pub(crate) fn of(facts: &Facts, cause: Cause, scale: f64) -> Option<Self> {

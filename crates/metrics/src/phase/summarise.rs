@@ -309,9 +309,13 @@ impl<F: Fn(&Facts) -> Option<i64>> Values<'_, F> {
             stored.resize_with(1, Vec::new);
             let keeps = self.records.keeps_values(self.records.threads(context, scopes));
             let kept = stored.first_mut().filter(|_| keeps);
-            let ranked = visited_twice(encoding, scopes.failed[0], kept, |pass| self.each(|_, value| pass.add(value)));
+            let ranked = visited_twice(encoding, scopes.failed[0], kept, |pass| {
+                self.each_run(|value, times| pass.add_repeated(value, times));
+            });
             let adjusted = rtt.and_then(|rtt| {
-                visited_twice(Encoding::Float, 0, None, |pass| self.each(|_, value| pass.add(less(value, rtt))))
+                visited_twice(Encoding::Float, 0, None, |pass| {
+                    self.each_run(|value, times| pass.add_repeated(less(value, rtt), times));
+                })
             });
             return vec![with_twins(chosen, ranked, adjusted, &twins)];
         }
@@ -328,6 +332,16 @@ impl<F: Fn(&Facts) -> Option<i64>> Values<'_, F> {
             with_twins(chosen, ranked, adjusted, &twins)
         };
         stored.iter_mut().zip(&scopes.failed).map(found).collect()
+    }
+
+    /// The values in order, each with how often it occurs in a row.
+    fn each_run(&self, mut visit: impl FnMut(i64, usize)) {
+        let population = self.chosen.metric.population;
+        self.records.kept.columns.each_run(&self.chosen.facts, |times, facts| {
+            if let Some(value) = (self.of)(facts).filter(|_| population.takes(facts.failed())) {
+                visit(value, times);
+            }
+        });
     }
 
     fn each(&self, mut visit: impl FnMut(usize, i64)) {
