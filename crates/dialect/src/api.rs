@@ -4,6 +4,7 @@ use crate::kinds::shared::expression::ResponseField;
 use crate::kinds::shared::payload_template::PayloadTemplate;
 use crate::kinds::template::payload_template;
 use crate::kinds::{Carries, Dialect, dialect};
+use crate::request::LastFrame;
 use crate::settings::ApiSettings;
 use crate::text::json;
 use aiperf_plan::EndpointPlan;
@@ -14,6 +15,7 @@ use thiserror::Error;
 pub struct Api {
     pub dialect: &'static Dialect,
     settings: ApiSettings,
+    pub(crate) last_frame: LastFrame,
 }
 
 impl Deref for Api {
@@ -41,7 +43,8 @@ impl Api {
         };
         let response_field = field.map(compiled).transpose()?;
         let (endpoint, model) = (endpoint.clone(), model.to_owned());
-        Ok(Self { dialect, settings: ApiSettings { endpoint, model, template, response_field } })
+        let settings = ApiSettings { endpoint, model, template, response_field };
+        Ok(Self { dialect, settings, last_frame: LastFrame::default() })
     }
 
     /// Whether a request depends on the turns before its own.

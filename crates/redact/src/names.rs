@@ -303,11 +303,12 @@ pub(crate) fn may_be_secret_name(name: &str) -> bool {
         [.., a, b] => ends_so(*a, *b),
         _ => false,
     };
-    may_be && !LIMITS_OF_TOKENS.contains(&name)
+    may_be && !USUAL_NAMES.contains(&name)
 }
 
 /// Names that end as secret ones do, and are in nearly every body.
-const LIMITS_OF_TOKENS: [&str; 4] = ["max_completion_tokens", "max_tokens", "max_output_tokens", "min_tokens"];
+const USUAL_NAMES: [&str; 7] =
+    ["max_completion_tokens", "max_output_tokens", "max_tokens", "min_tokens", "stream_options", "temperature", "user"];
 
 /// The number of bytes of a name before the word at its end.
 fn before(name: &str, word: &str) -> Option<usize> {
@@ -375,8 +376,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_of_tokens_are_no_secrets() {
-        for name in LIMITS_OF_TOKENS {
+    fn usual_names_are_no_secrets() {
+        for name in USUAL_NAMES {
             assert!(!is_secret_name(name) && !may_be_secret_name(name), "{name}");
         }
     }

@@ -26,7 +26,7 @@ pub struct Dialect {
     /// Contents (`texts`, `images`, `audios`) of which only the first is sent.
     pub sends_first_of: &'static [&'static str],
     /// Besides its items, a body depends only on the endpoint, the tools and the settings of its turn (model and output
-    /// limit): it is encoded once for turns with the same settings.
+    /// limit): it is encoded once for turns of all sessions with the same settings.
     pub has_steady_frame: bool,
     /// Its bodies have no output limit, and the user should know.
     pub ignores_max_tokens: bool,

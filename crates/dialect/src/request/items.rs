@@ -51,7 +51,7 @@ impl Items {
         Ok(())
     }
 
-    /// Adds the items of a turn, after others.
+    /// Adds the items of a turn whose place nothing takes.
     pub(super) fn add_encoded(&mut self, turn: EncodedTurn) {
         self.join();
         self.images = (self.images.0 + turn.images, turn.images);

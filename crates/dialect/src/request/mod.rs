@@ -1,7 +1,7 @@
 //! Requests: their inputs, and the frame around their turns.
 //!
 //! # Layout
-//! - `frame`: a body's members, and the place of the turns among them
+//! - `frame`: a body's members, and the place of the turns among them; `encoded_frame`: the same in bytes
 //! - `error`: why a request cannot be encoded
 //! - `carriable`: whether a type can carry the contents of a turn
 //! - `notes`: notes on contents that are not sent, or not as expected
@@ -12,6 +12,7 @@
 //! - [`inputs`]: the content of a body, for counting
 
 mod carriable;
+mod encoded_frame;
 mod error;
 mod frame;
 pub mod head;
@@ -23,6 +24,7 @@ mod session;
 pub mod url;
 
 pub use carriable::carriable;
+pub(crate) use encoded_frame::LastFrame;
 pub use error::DialectError;
 pub use frame::Frame;
 pub use notes::{Note, Notes};

@@ -1,5 +1,6 @@
 //! The state of a conversation: turns and responses in, bodies out.
 
+use super::encoded_frame::{EncodedFrame, FrameSettings, SteadyFrame};
 use super::items::{EncodedTurn, Items, encode_item};
 use super::{DialectError, Frame, HistoryEntry, Request};
 use crate::api::Api;
@@ -30,29 +31,6 @@ pub struct PromptDelta {
     pub continues: bool,
     /// Encoded items, each with a comma before it.
     pub items: Vec<Bytes>,
-}
-
-/// The members of a body and their encoding, around the items.
-struct EncodedFrame {
-    frame: Frame,
-    before: Vec<Bytes>,
-    after: Vec<Bytes>,
-}
-
-impl EncodedFrame {
-    fn new(frame: Frame) -> Result<Self, DialectError> {
-        let (before, after) = frame.encode()?;
-        Ok(Self { frame, before, after })
-    }
-}
-
-/// A frame, and the settings in it.
-#[derive(Clone)]
-struct SteadyFrame {
-    model: Option<String>,
-    max_tokens: Option<u32>,
-    tools: Option<Bytes>,
-    frame: Arc<EncodedFrame>,
 }
 
 /// One execution of a conversation. Earlier turns stay encoded, so that a turn costs what it adds. Cheap to clone
@@ -202,18 +180,28 @@ impl Session {
             return EncodedFrame::new(frame).map(Arc::new);
         }
         let is_steady = self.api.dialect.has_steady_frame && turn.extra_body.is_none();
-        let fits = |steady: &&SteadyFrame| {
-            steady.model == turn.model && steady.max_tokens == turn.max_tokens && steady.tools == self.tools
+        if !is_steady {
+            return self.new_frame(turn);
+        }
+        let settings =
+            FrameSettings { model: turn.model.clone(), max_tokens: turn.max_tokens, tools: self.tools.clone() };
+        if let Some(frame) = self.frame.as_ref().and_then(|steady| steady.of(&settings)) {
+            return Ok(frame.clone());
+        }
+        let frame = match self.api.last_frame.of(&settings) {
+            Some(frame) => frame,
+            None => {
+                let frame = self.new_frame(turn)?;
+                self.api.last_frame.set(SteadyFrame::new(settings.clone(), frame.clone()));
+                frame
+            }
         };
-        if let Some(steady) = self.frame.as_ref().filter(|_| is_steady).filter(fits) {
-            return Ok(steady.frame.clone());
-        }
-        let frame = Arc::new(EncodedFrame::new((self.api.dialect.frame)(&self.request(turn)?)?)?);
-        if is_steady {
-            let (model, max_tokens, tools) = (turn.model.clone(), turn.max_tokens, self.tools.clone());
-            self.frame = Some(SteadyFrame { model, max_tokens, tools, frame: frame.clone() });
-        }
+        self.frame = Some(SteadyFrame::new(settings, frame.clone()));
         Ok(frame)
+    }
+
+    fn new_frame(&self, turn: &Turn) -> Result<Arc<EncodedFrame>, DialectError> {
+        EncodedFrame::new((self.api.dialect.frame)(&self.request(turn)?)?).map(Arc::new)
     }
 
     /// What the last request adds to those before it, if prompts can be counted so.
@@ -289,9 +277,11 @@ impl Session {
                 HistoryEntry::Answered(_) => None,
             };
             let follows = !self.items.is_empty();
+            // Only a system message may take the place of the first item.
+            let keeps_place = follows || conversation.system_message.is_none();
             match (prepared, text_message(&self.api, turn)) {
                 (Some(prepared), _) if follows => self.items.add_encoded(prepared),
-                (_, Some((role, text))) if follows => {
+                (_, Some((role, text))) if keeps_place => {
                     self.items.add_encoded(EncodedTurn::of_text(role, text, history.text_end)?);
                 }
                 _ => self.add_items(history, turn)?,
