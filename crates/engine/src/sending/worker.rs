@@ -326,17 +326,18 @@ impl Worker {
         let (slot, cancel) = self.add_in_flight(dispatch.phase);
         self.counters().begin();
         let (worker, prompt) = (self.in_task(), request.prompt.clone());
+        // Boxed: tokio copies a task six times, and this one is kilobytes.
         if awaited.legs || awaited.reply || awaited.first_content {
-            tokio::task::spawn_local(async move {
+            tokio::task::spawn_local(Box::pin(async move {
                 let exchange = worker.send_and_read(out, &cancel, awaited).await;
                 worker.land(slot, FinishedExchange::new(exchange, prompt));
-            });
+            }));
             return;
         }
-        tokio::task::spawn_local(async move {
+        tokio::task::spawn_local(Box::pin(async move {
             let exchange = worker.client.send(out, &cancel, &mut worker.redirects()).await;
             worker.land(slot, FinishedExchange::new(exchange, prompt));
-        });
+        }));
     }
 
     /// Sends a request whose response is awaited, and parses it. When this returns, the session has the reply.
