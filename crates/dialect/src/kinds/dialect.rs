@@ -132,7 +132,8 @@ pub struct History {
     pub items: fn(&ApiSettings, &Turn) -> Result<Vec<Value>, DialectError>,
     /// The end of a message whose content is one text, after the text.
     pub text_end: &'static str,
-    /// Makes what precedes the first of them.
+    /// Makes what precedes the first of them. The first is only given if the conversation has a system message, or if
+    /// it is more than a text.
     pub opening: for<'a> fn(&Request<'a>, Option<&Value>) -> Opening,
 }
 

@@ -119,7 +119,7 @@ impl Items {
     }
 }
 
-/// The items of a turn that comes after others, each with a comma before it, and the images in them. Cheap to clone.
+/// The items of a turn, each with a comma before it, and the images in them. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct EncodedTurn {
     items: Bytes,

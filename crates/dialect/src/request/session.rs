@@ -48,7 +48,7 @@ pub struct Session {
     prepared: Arc<[Option<EncodedTurn>]>,
     items: Items,
     /// The frame of an earlier turn, if it serves for others.
-    frame: Option<SteadyFrame>,
+    frame: Option<Arc<SteadyFrame>>,
     /// Images of the last request, if that is known without its body.
     images: Option<u32>,
     /// Whether prompts are counted by what each adds. After one that cannot be, none is.
@@ -184,19 +184,20 @@ impl Session {
             return self.new_frame(turn);
         }
         let settings =
-            FrameSettings { model: turn.model.clone(), max_tokens: turn.max_tokens, tools: self.tools.clone() };
-        if let Some(frame) = self.frame.as_ref().and_then(|steady| steady.of(&settings)) {
-            return Ok(frame.clone());
+            FrameSettings { model: turn.model.as_deref(), max_tokens: turn.max_tokens, tools: self.tools.as_ref() };
+        if let Some(own) = self.frame.as_ref().filter(|own| own.has(settings)) {
+            return Ok(own.frame().clone());
         }
-        let frame = match self.api.last_frame.of(&settings) {
-            Some(frame) => frame,
+        let steady = match self.api.last_frame.of(settings) {
+            Some(steady) => steady,
             None => {
-                let frame = self.new_frame(turn)?;
-                self.api.last_frame.set(SteadyFrame::new(settings.clone(), frame.clone()));
-                frame
+                let steady = Arc::new(SteadyFrame::new(settings, self.new_frame(turn)?));
+                self.api.last_frame.set(steady.clone());
+                steady
             }
         };
-        self.frame = Some(SteadyFrame::new(settings, frame.clone()));
+        let frame = steady.frame().clone();
+        self.frame = Some(steady);
         Ok(frame)
     }
 
@@ -276,12 +277,11 @@ impl Session {
                 HistoryEntry::Asked(at) => self.prepared.get(at).and_then(Option::clone),
                 HistoryEntry::Answered(_) => None,
             };
-            let follows = !self.items.is_empty();
             // Only a system message may take the place of the first item.
-            let keeps_place = follows || conversation.system_message.is_none();
+            let stays = !self.items.is_empty() || conversation.system_message.is_none();
             match (prepared, text_message(&self.api, turn)) {
-                (Some(prepared), _) if follows => self.items.add_encoded(prepared),
-                (_, Some((role, text))) if keeps_place => {
+                (Some(prepared), _) if stays => self.items.add_encoded(prepared),
+                (_, Some((role, text))) if stays => {
                     self.items.add_encoded(EncodedTurn::of_text(role, text, history.text_end)?);
                 }
                 _ => self.add_items(history, turn)?,

@@ -419,3 +419,55 @@ fn tools_are_encoded_once_for_all_turns_that_have_them() {
         }
     }
 }
+
+#[test]
+fn sessions_of_one_endpoint_send_what_each_would_send_alone() {
+    let turn = |model: Option<&str>, max_tokens, tools: bool, extra: bool| Turn {
+        model: model.map(str::to_owned),
+        max_tokens,
+        raw_tools: tools.then(|| vec![json!({"name": "f"})]),
+        extra_body: extra.then(|| Map::from_iter([("seed".to_owned(), json!(7))])),
+        ..Turn::text("1")
+    };
+    let talks = [
+        turn(None, None, false, false),
+        turn(None, Some(5), false, false),
+        turn(Some("other"), Some(5), false, false),
+        turn(Some("other"), Some(5), true, false),
+        turn(Some("other"), Some(5), false, true),
+        turn(Some("other"), Some(6), false, false),
+    ];
+    let ask = |api: &Arc<Api>, turn: &Turn| {
+        let turns = vec![turn.clone(), Turn { raw_tools: None, ..turn.clone() }];
+        let talk = conversation(ContextMode::DeltasWithoutResponses, turns);
+        let mut session = Session::new(api.clone(), talk.into());
+        [0, 1].map(|turn| session.ask(turn).unwrap().body.joined().to_vec())
+    };
+    for kind in [EndpointKind::Chat, EndpointKind::Responses, EndpointKind::Messages] {
+        let shared = api(kind);
+        for one in &talks {
+            for other in &talks {
+                ask(&shared, one);
+                assert_eq!(ask(&shared, other), ask(&api(kind), other), "{kind:?} {other:?} after {one:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_first_text_is_the_same_with_and_without_a_system_message(text in any::<String>()) {
+        for kind in [EndpointKind::Chat, EndpointKind::Responses, EndpointKind::Messages] {
+            let items = |system: Option<&str>| {
+                let talk = Conversation {
+                    system_message: system.map(str::to_owned),
+                    ..conversation(ContextMode::DeltasWithoutResponses, vec![Turn::text(&text)])
+                };
+                let body = Session::new(api(kind), talk.into()).ask(0).unwrap().body.joined().to_vec();
+                String::from_utf8(body).unwrap()
+            };
+            // An empty system message adds nothing, but the first item is encoded as a value.
+            prop_assert_eq!(items(Some("")), items(None));
+        }
+    }
+}
