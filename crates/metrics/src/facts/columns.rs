@@ -158,14 +158,14 @@ impl Block {
         self.columns.iter().find(|(known, _)| *known == fact).map(|(_, column)| column)
     }
 
-    /// Whether every column has as many values as there are records: data from another machine may be damaged.
+    /// Whether there are records, and every column has as many values: data from another machine may be damaged.
     fn is_sound(&self) -> bool {
         let is_sound = |Column { values, present }: &Column| {
             let marks = present.as_ref().is_none_or(|marks| marks.len() == self.rows.div_ceil(64));
             marks && values.width <= 8 && values.bytes.len() == self.rows * usize::from(values.width)
         };
         let gaps_are_sound = self.gaps.as_ref().is_none_or(PackedGaps::is_sound);
-        gaps_are_sound && self.rows <= ROWS && self.columns.iter().all(|(_, column)| is_sound(column))
+        gaps_are_sound && (1..=ROWS).contains(&self.rows) && self.columns.iter().all(|(_, column)| is_sound(column))
     }
 
     fn size(&self) -> usize {
@@ -282,8 +282,8 @@ impl Columns {
         }
     }
 
-    /// Visits every record in order, like [`Self::each`]. Successive records that are equal may be visited together: the
-    /// first argument is their number.
+    /// Visits every record in order, like [`Self::each`]. Successive records that are equal in these facts may be
+    /// visited together: the first argument is their number.
     pub(crate) fn each_run(&self, facts: &[Fact], mut visit: impl FnMut(usize, &Facts)) {
         let mut reader = BatchReader::new(facts);
         for batch in self.batches() {
@@ -436,5 +436,17 @@ impl<'de> Deserialize<'de> for Columns {
         }
         let rows = blocks.iter().map(|block| block.rows).sum();
         Ok(Self { blocks, rows, keeps_gaps, ..Self::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_without_records_is_refused() {
+        let of_rows = |rows: usize| Block { rows, columns: Vec::new(), gaps: None };
+        assert!(of_rows(1).is_sound() && of_rows(ROWS).is_sound());
+        assert!(!of_rows(0).is_sound() && !of_rows(ROWS + 1).is_sound());
     }
 }

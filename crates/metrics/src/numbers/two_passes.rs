@@ -230,12 +230,7 @@ impl Pass<'_> {
         match self {
             Self::First(first, kept) => {
                 first.add(value, times);
-                if let Some(kept) = kept {
-                    match times {
-                        1 => kept.push(value),
-                        _ => kept.extend(repeat_n(value, times)),
-                    }
-                }
+                kept.iter_mut().for_each(|kept| kept.extend(repeat_n(value, times)));
             }
             Self::Second(second) => second.add(value, times),
         }

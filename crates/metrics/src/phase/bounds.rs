@@ -82,7 +82,7 @@ impl Accumulator {
     fn moved(&self, visited: &Visited<'_>) -> [Moved; 8] {
         let (main, scale) = (visited.main, visited.chosen.metric.scale());
         let (mut changes, mut like_any) = ([false; 8], [true; 8]);
-        self.each_with(visited, Widths::are_some, |facts, value| {
+        self.each_with(visited, Widths::is_uncertain, |facts, value| {
             let change = |(cause, end)| change(main, facts, cause, end, scale, value);
             let any = [End::Early, End::Late].map(|end| change((Cause::Any, end)));
             if any == [0.0; 2] {
@@ -129,7 +129,7 @@ impl Accumulator {
     }
 
     /// The values of a metric in its display unit, with the facts of their records that widths need. `wanted`: the
-    /// records to visit.
+    /// records to visit. Only uncertain ones change anything.
     fn each_with(&self, visited: &Visited<'_>, wanted: impl Fn(&Facts) -> bool, mut visit: impl FnMut(&Facts, f64)) {
         let Visited { metrics, chosen, .. } = visited;
         let facts: Vec<Fact> = chosen.facts.iter().chain(&Widths::FACTS).copied().collect();

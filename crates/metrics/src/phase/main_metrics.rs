@@ -65,7 +65,7 @@ impl Widths {
 
     /// Whether an instant of a record is uncertain.
     #[inline]
-    pub(crate) fn are_some(facts: &Facts) -> bool {
+    pub(crate) fn is_uncertain(facts: &Facts) -> bool {
         facts.get(Fact::FirstWidth).or(facts.get(Fact::LastWidth)).is_some()
     }
 

@@ -338,7 +338,9 @@ impl<F: Fn(&Facts) -> Option<i64>> Values<'_, F> {
     fn each_run(&self, mut visit: impl FnMut(i64, usize)) {
         let population = self.chosen.metric.population;
         self.records.kept.columns.each_run(&self.chosen.facts, |times, facts| {
-            if let Some(value) = (self.of)(facts).filter(|_| population.takes(facts.failed())) {
+            if population.takes(facts.failed())
+                && let Some(value) = (self.of)(facts)
+            {
                 visit(value, times);
             }
         });
