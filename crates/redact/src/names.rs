@@ -251,7 +251,7 @@ fn marks(name: &str, counts: impl Fn(&Word) -> bool) -> bool {
     let singular = name.strip_suffix('s').unwrap_or(&name);
     let last = |text: &str| text.as_bytes().last().copied();
     let lasts = [last(&name), last(singular)];
-    // Most words end in another letter: that is cheap to see, and this runs for `max_tokens` of every body.
+    // Most words end in another letter: that is cheap to see.
     let mut words = WORDS.iter().filter(|word| lasts.contains(&last(word.word)) && counts(word));
     words.any(|Word { word, reach }| match reach {
         Reach::Last => opens(bare, word),
@@ -306,7 +306,7 @@ pub(crate) fn may_be_secret_name(name: &str) -> bool {
     may_be && !USUAL_NAMES.contains(&name)
 }
 
-/// Names that end as secret ones do, and are in nearly every body.
+/// Names that end as secret ones do, and are in many bodies.
 const USUAL_NAMES: [&str; 7] =
     ["max_completion_tokens", "max_output_tokens", "max_tokens", "min_tokens", "stream_options", "temperature", "user"];
 

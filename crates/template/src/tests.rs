@@ -93,7 +93,7 @@ fn a_template_means_the_same_with_checks_in_it() {
     }
 }
 
-/// As `held`, with a tenth of the steps and of the bytes: a template without end is refused sooner. Errors name no line.
+/// As `held`, with a tenth of the steps and of the bytes: a template without end is refused sooner.
 fn held_shorter(source: &str) -> Result<String, String> {
     let source = guarded(source).map_err(|refusal| refusal.to_string())?;
     let mut environment = environment();

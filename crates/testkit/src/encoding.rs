@@ -1,4 +1,4 @@
-//! The builtin encodings by their definition: tiktoken's first patterns and its rank files. Ours and the simulator's text
+//! The builtin encodings by their definition: tiktoken's original patterns and its rank files. Ours and the simulator's text
 //! must agree with them.
 
 use std::cmp::Reverse;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tokenize/vocabulary");
 
-/// The tokens of a builtin encoding in order of their ids. The id of a special token has no bytes. The file must be the
+/// The tokens of a builtin encoding in order of their ids. The entry of a special token is empty. The file must be the
 /// published one, whose digest is in the README beside it.
 pub fn tokens_of(encoding: &str) -> Vec<Vec<u8>> {
     let file = fs::File::open(format!("{FOLDER}/{encoding}.tiktoken.gz")).unwrap();
@@ -94,7 +94,7 @@ pub static O200K: LazyLock<Definition> = LazyLock::new(|| {
     )
 });
 
-/// Another one.
+/// The encoding of GPT-4.
 pub static CL100K: LazyLock<Definition> = LazyLock::new(|| {
     Definition::new(
         "cl100k_base",

@@ -256,33 +256,33 @@ fn the_shipped_build_optimises_what_the_quick_build_does_not() {
 #[test]
 fn the_build_with_tests_has_all_the_code() {
     // Clippy checks that build alone.
-    let (no_tests, without_tests) = (["test = ", "false"].concat(), ["cfg(not(", "test))"].concat());
     for (name, manifest) in crate_manifests() {
-        assert!(!manifest.lines().any(|line| line == no_tests), "{name}");
+        assert!(!manifest.lines().any(|line| line == "test = false"), "{name}");
     }
-    let mut folders = vec![root().join("crates")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).expect("a readable folder").flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let text = fs::read_to_string(&path).expect("a readable file");
-                assert!(!text.contains(&without_tests), "{}", path.display());
-            }
-        }
+    // This file must not contain it either.
+    let without_tests = ["not(", "test)"].concat();
+    for path in files_under(&["crates"]).iter().filter(|path| path.extension().is_some_and(|ending| ending == "rs")) {
+        let text = fs::read_to_string(path).expect("a readable file");
+        assert!(!text.contains(&without_tests), "{}", path.display());
     }
 }
 
-#[test]
-fn no_file_has_merge_conflict_markers() {
-    let mut folders = vec![root().join("crates"), root().join("docs"), root().join("scripts")];
-    let mut files: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].iter().map(|name| root().join(name)).collect();
+/// All files in some folders of the project.
+fn files_under(folders: &[&str]) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = folders.iter().map(|name| root().join(name)).collect();
+    let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).expect("a readable folder").flatten().map(|entry| entry.path()) {
             if path.is_dir() { folders.push(path) } else { files.push(path) }
         }
     }
+    files
+}
+
+#[test]
+fn no_file_has_merge_conflict_markers() {
+    let mut files = files_under(&["crates", "docs", "scripts"]);
+    files.extend(["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].iter().map(|name| root().join(name)));
     let marks = [format!("{} ", "<".repeat(7)), format!("{} ", ">".repeat(7))];
     for (path, text) in files.iter().filter_map(|path| Some((path, fs::read_to_string(path).ok()?))) {
         assert!(!text.lines().any(|line| marks.iter().any(|mark| line.starts_with(mark))), "{}", path.display());

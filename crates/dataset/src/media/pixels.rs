@@ -34,8 +34,8 @@ impl Encoding {
     }
 }
 
-/// The rows of an image for the JPEG encoder. Its own function for slices is compiled for eleven colour types, in this
-/// crate: that was a sixth of the crate's code.
+/// The rows of an image for the JPEG encoder. The encoder's own function for slices is compiled in this crate, once for
+/// each colour type: that was a tenth of this crate's code (`cargo llvm-lines -p aiperf-dataset`).
 struct Rows<'a> {
     width: u16,
     height: u16,

@@ -63,7 +63,7 @@ pub(super) fn read(json: &[u8]) -> Option<ByteLevel> {
     };
     let splitters = splitters(file.pre_tokenizer.as_ref()?)?;
     let special_tokens_per_prompt = match file.post_processor {
-        Some(raw) => library::special_tokens_of(raw.get())?,
+        Some(raw) => library::special_tokens_added_by(raw.get())?,
         None => 0,
     };
     let mut vocabulary = Vocabulary::new(model.vocab.arena, &model.vocab.entries, model.ignore_merges)?;

@@ -160,6 +160,7 @@ fn unusual_files_are_left_to_the_library() {
         (&["model", "merges"], json!([["Ġ", "not there"]])),
         (&["normalizer"], json!({"type": "NFKC"})),
         (&["decoder"], Value::Null),
+        (&["post_processor"], json!({"type": "Nothing"})),
         (&["pre_tokenizer"], json!({"type": "Whitespace"})),
         (&["pre_tokenizer"], json!({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true})),
         (&["pre_tokenizer"], sequence(&[r"a(?=b)"])),
