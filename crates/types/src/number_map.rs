@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map by the number of something, such as a session.
-pub type NumberMap<V> = HashMap<u64, V, BuildHasherDefault<NumberHasher>>;
+/// A map by the number of something, such as a session or a stream.
+pub type NumberMap<V, K = u64> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 
-/// Numbers that count up need no more than to be spread: no attacker chooses them.
+/// Numbers that count up need no more than to be spread: no attacker chooses them. A server that names other streams only
+/// looks for them.
 #[derive(Debug, Default)]
 pub struct NumberHasher(u64);
 
@@ -17,6 +18,10 @@ impl Hasher for NumberHasher {
 
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.write_u64(self.0 ^ u64::from(*byte)));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(u64::from(number));
     }
 
     fn write_u64(&mut self, number: u64) {

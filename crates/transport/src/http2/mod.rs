@@ -5,7 +5,6 @@
 //! which read delivered it and which write took it.
 //!
 //! # Layout
-//! - `by_stream`: a map by the number of a stream
 //! - [`frames`]: where frames begin and end, in whatever pieces they come
 //! - [`tap`]: which read delivered what of a response
 //! - [`sent`]: which write took what of a request
@@ -16,7 +15,6 @@
 //! - [`exchange`]: one request and its response
 //! - `pool`: open connections, each used by many
 
-mod by_stream;
 pub mod connection;
 pub mod exchange;
 pub mod failure;

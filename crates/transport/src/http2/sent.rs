@@ -1,8 +1,7 @@
 //! Which write took what of a request: notes on the frames that `h2` writes.
 
-use super::by_stream::ByStream;
 use super::frames::{FrameWalker, flag};
-use aiperf_types::MonoNs;
+use aiperf_types::{MonoNs, NumberMap};
 
 /// What was written of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,12 +21,12 @@ pub struct Sent {
 pub struct SentTap {
     walker: FrameWalker,
     writes: u64,
-    streams: ByStream<Sent>,
+    streams: NumberMap<Sent, u32>,
 }
 
 impl Default for SentTap {
     fn default() -> Self {
-        Self { walker: FrameWalker::after_preface(), writes: 0, streams: ByStream::default() }
+        Self { walker: FrameWalker::after_preface(), writes: 0, streams: NumberMap::default() }
     }
 }
 

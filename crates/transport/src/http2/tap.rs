@@ -4,10 +4,9 @@
 //! before that. Notes are asked for by how much was taken so far, so it does not matter how `h2` splits or merges. Only
 //! registered streams are noted, and what was taken is dropped.
 
-use super::by_stream::ByStream;
 use super::frames::{Frame, FrameWalker, flag, kind};
 use crate::framer::INTERIM_LIMIT;
-use aiperf_types::Read;
+use aiperf_types::{NumberMap, Read};
 use std::collections::VecDeque;
 
 /// Heads of one stream: interim ones, its own and trailers.
@@ -64,7 +63,7 @@ struct OpenBlock {
 pub struct Tap {
     walker: FrameWalker,
     reads: u64,
-    streams: ByStream<Notes>,
+    streams: NumberMap<Notes, u32>,
     block: Option<OpenBlock>,
     last_processed: Option<u32>,
     /// Frames since the last progress on a stream.
