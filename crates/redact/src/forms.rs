@@ -1,9 +1,16 @@
-//! The forms in which a text may contain a value: as it is, percent-encoded, escaped as in JSON (once or more often) or
-//! as in HTML, in any mixture.
+//! The forms in which a text may contain a value: as it is, percent-encoded, escaped as in JSON (once or more often),
+//! as in HTML or as a literal of a programming language, in any mixture.
 
 /// The names of characters in HTML. All characters also have numbers.
 const HTML: &[(char, &[&str])] =
     &[('&', &["&amp;"]), ('<', &["&lt;"]), ('>', &["&gt;"]), ('"', &["&quot;"]), ('\'', &["&apos;"])];
+
+/// The letters that stand for control characters after a backslash.
+const LETTERS: &[(char, char)] =
+    &[('\n', 'n'), ('\r', 'r'), ('\t', 't'), ('\x08', 'b'), ('\x0c', 'f'), ('\x0b', 'v'), ('\x07', 'a'), ('\x1b', 'e')];
+
+/// Encoded forms of a backslash.
+const BACKSLASHES: &[&str] = &["%5C", "%5c", "&#92;", "&#x5c;", "&#x5C;", "&bsol;"];
 
 /// The most bytes of a character's number in HTML, with zeros before it.
 const LONGEST_NUMBER: usize = 10;
@@ -18,14 +25,16 @@ pub(crate) fn encoded_at_start(text: &str, value: &str) -> Option<usize> {
         return None;
     }
     // A character that begins a form may also be itself: `%25` is `%`, or `%` and `25`.
-    let mut ways = vec![(text, value)];
-    while let Some((rest, wanted)) = ways.pop() {
+    let mut ways = vec![(text, value, false)];
+    while let Some((rest, wanted, is_after_backslash)) = ways.pop() {
         let Some(c) = wanted.chars().next() else { return Some(text.len() - rest.len()) };
-        // Each escaping doubles backslashes, so a run of them matches any run.
-        let wanted = if c == '\\' { wanted.trim_start_matches(c) } else { &wanted[c.len_utf8()..] };
-        let itself = if c == '\\' { after_run(rest, c) } else { rest.strip_prefix(c) };
-        let ways_on = itself.into_iter().chain(escaped(rest, c)).chain(percent_encoded(rest, c));
-        ways.extend(ways_on.map(|rest| (rest, wanted)));
+        // Each escaping doubles backslashes, so a run of them matches any run. Its last may begin the next escape.
+        let is_backslash = c == '\\';
+        let wanted = if is_backslash { wanted.trim_start_matches(c) } else { &wanted[c.len_utf8()..] };
+        let itself = if is_backslash { after_run(rest, c) } else { rest.strip_prefix(c) };
+        let escaped = escaped(rest, c).or_else(|| is_after_backslash.then(|| after_name(rest, c)).flatten());
+        let ways_on = itself.into_iter().chain(escaped).chain(percent_encoded(rest, c));
+        ways.extend(ways_on.map(|rest| (rest, wanted, is_backslash)));
     }
     None
 }
@@ -37,18 +46,45 @@ fn after_run(rest: &str, c: char) -> Option<&str> {
 
 /// What follows one escaped character.
 fn escaped(rest: &str, c: char) -> Option<&str> {
+    if let Some(after) = after_backslashes(rest) {
+        let is_literal = c.is_ascii_punctuation() && c != '\\';
+        let literal = || after.strip_prefix(c).or_else(|| after_entity(after, c)).or_else(|| after_percent(after, c));
+        let escaped = is_literal.then(literal).flatten().or_else(|| after_name(after, c));
+        if escaped.is_some() {
+            return escaped;
+        }
+    }
     match rest.as_bytes().first()? {
-        b'\\' => {
-            let after = rest.trim_start_matches('\\');
-            after.strip_prefix(c).filter(|_| "\"'/".contains(c)).or_else(|| after_unicode(after, c))
-        }
-        b'&' => {
-            let forms = HTML.iter().find(|(known, _)| *known == c).map_or(&[][..], |(_, forms)| *forms);
-            forms.iter().find_map(|form| rest.strip_prefix(form)).or_else(|| after_reference(rest, c))
-        }
+        b'&' => after_entity(rest, c),
         b'+' if c == ' ' => Some(&rest[1..]),
         _ => None,
     }
+}
+
+/// What follows a run of backslashes in any form.
+fn after_backslashes(rest: &str) -> Option<&str> {
+    let after_one = |rest: &str| {
+        let known = BACKSLASHES.iter().find(|form| rest.starts_with(**form)).map(|form| form.len());
+        known.or_else(|| rest.starts_with('\\').then_some(1))
+    };
+    let mut after = &rest[after_one(rest)?..];
+    while let Some(length) = after_one(after) {
+        after = &after[length..];
+    }
+    Some(after)
+}
+
+/// A character in HTML, by its name or its number.
+fn after_entity(rest: &str, c: char) -> Option<&str> {
+    let forms = HTML.iter().find(|(known, _)| *known == c).map_or(&[][..], |(_, forms)| *forms);
+    forms.iter().find_map(|form| rest.strip_prefix(form)).or_else(|| after_reference(rest, c))
+}
+
+/// What follows the letter or the number of a character; the backslash is already consumed.
+fn after_name(rest: &str, c: char) -> Option<&str> {
+    let letter = LETTERS.iter().find(|(known, _)| *known == c).map(|(_, letter)| *letter);
+    let after_letter = letter.and_then(|letter| rest.strip_prefix(letter));
+    after_letter.or_else(|| after_unicode(rest, c)).or_else(|| after_code(rest, c)).or_else(|| after_bytes(rest, c))
 }
 
 /// What may follow a percent-encoded character. A percent sign that is encoded repeatedly may end at several places,
@@ -104,6 +140,29 @@ fn after_unicode(rest: &str, c: char) -> Option<&str> {
     Some(rest)
 }
 
+/// `u{e9}`, `xe9` or `U000000e9`.
+fn after_code(rest: &str, c: char) -> Option<&str> {
+    let (digits, after) = match rest.as_bytes().first()? {
+        b'u' => rest.strip_prefix("u{")?.split_once('}')?,
+        b'x' => rest[1..].split_at_checked(2)?,
+        b'U' => rest[1..].split_at_checked(8)?,
+        _ => return None,
+    };
+    let is_number = digits.len() <= 8 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let code = u32::from_str_radix(digits, 16).ok().filter(|_| is_number)?;
+    (code == u32::from(c)).then_some(after)
+}
+
+/// `xc3\xa9`: the bytes of a character.
+fn after_bytes(rest: &str, c: char) -> Option<&str> {
+    let mut rest = rest;
+    for (at, byte) in c.encode_utf8(&mut [0; 4]).bytes().enumerate() {
+        rest = if at > 0 { after_run(rest, '\\')? } else { rest };
+        rest = rest.strip_prefix('x').filter(|rest| hex_byte(rest) == Some(byte))?.get(2..)?;
+    }
+    Some(rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +182,17 @@ mod tests {
             (r"\u00e9t\u00e9", "été"),
             ("%C3%A9t%c3%a9", "été"),
             (r"\ud83d\ude00!", "😀!"),
+            (r"a\nb\r\tc", "a\nb\r\tc"),
+            (r"a\\nb\\\\tc", "a\nb\tc"),
+            (r"a\u000ab\x09c\x0a", "a\nb\tc\n"),
+            (r"p\/q", "p/q"),
+            (r"\xe9\u{e9}\U000000e9\xc3\xa9", "éééé"),
+            (r#"\\\u00e9\\\"x"#, "\\é\\\"x"),
+            (r#"\\\\\\\u00e9\\\\\\\"x"#, "\\é\\\"x"),
+            (r"\\\nx\\", "\\\nx\\"),
+            ("a%5C%22b%5Cnc%5cu00e9", "a\"b\ncé"),
+            (r"a\&quot;b\&#x22;", "a\"b\""),
+            ("a&#92;nb", "a\nb"),
             ("&#90;&#113;-&#0049;", "Zq-1"),
             ("&#x5A;&#X71;&#x2d;1", "Zq-1"),
             ("&amp;#90;q&amp;#x2d;1", "Zq-1"),
@@ -135,6 +205,13 @@ mod tests {
         ] {
             assert_eq!(encoded_at_start(text, value), Some(text.len()), "{text}");
             assert_eq!(encoded_at_start(&format!("{text}é more"), value), Some(text.len()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_letter_is_a_control_character_only_after_a_backslash() {
+        for (text, value) in [("anb", "a\nb"), (r"a\nb", "anb"), (r"a\sb", "asb"), (r"\nb", "nb"), (r"\x6", "f")] {
+            assert_eq!(encoded_at_start(text, value), None, "{text}");
         }
     }
 

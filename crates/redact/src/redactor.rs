@@ -501,16 +501,40 @@ mod tests {
         quoted[1..quoted.len() - 1].to_owned()
     }
 
+    /// JSON in ASCII, as Python and PHP write it.
+    fn ascii_json(text: &str) -> String {
+        let escaped = |c: char| match c {
+            '/' => r"\/".to_owned(),
+            c if c.is_ascii() => c.to_string(),
+            c => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!(r"\u{unit:04x}")).collect(),
+        };
+        json(text).chars().map(escaped).collect()
+    }
+
+    /// A literal of Rust.
+    fn literal(text: &str) -> String {
+        let quoted = format!("{text:?}");
+        quoted[1..quoted.len() - 1].to_owned()
+    }
+
+    fn html(text: &str) -> String {
+        text.replace('&', "&amp;").replace('"', "&quot;").replace('\'', "&#39;")
+    }
+
     proptest! {
         #[test]
         fn no_form_of_a_secret_is_left_anywhere(
-            value in "[a-zA-Z0-9/+=\"'%&é \\\\-]{8,24}",
+            value in "[a-zA-Z0-9/+=\"'%&é😀\n\t\r \\\\-]{8,24}",
             before in "[a-z%\\\\&+é\" ]{0,12}",
             after in "[a-z%\\\\&+é\" ]{0,12}",
         ) {
             prop_assume!(!REDACTED.contains(value.trim()));
             let redactor = redactor(&[&value]);
-            let forms = [value.clone(), percent(&value), json(&value), json(&json(&value)), percent(&percent(&value))];
+            let encodings: [fn(&str) -> String; 6] = [str::to_owned, percent, json, ascii_json, literal, html];
+            let around: [fn(&str) -> String; 4] = [str::to_owned, json, ascii_json, literal];
+            let mut forms: Vec<String> =
+                encodings.iter().flat_map(|inner| around.map(|outer| outer(&inner(&value)))).collect();
+            forms.extend([percent(&percent(&value)), percent(&json(&value)), html(&json(&value))]);
             for form in &forms {
                 let text = format!("{before}{form}{after}");
                 let shown = redactor.hide(&text);

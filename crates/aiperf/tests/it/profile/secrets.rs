@@ -19,6 +19,8 @@ const SECRETS: &[&str] = &[
     "extra \\\"secret\\\" 11",
     "extra%20%22secret%22%2011",
     "listed-secret-33",
+    "pem-first-88",
+    "pem-second-88",
 ];
 
 /// Echoes a request, in turn as an error and as an error inside a stream.
@@ -73,7 +75,8 @@ fn echoed_secrets_are_in_no_file_and_on_no_screen() {
         .with(&[
             "--extra-inputs",
             "{\"api_key\": \"extra \\\"secret\\\" 11\", \"temperature\": 0.5, \
-                   \"more\": [{\"api_key\": \"listed-secret-33\"}]}",
+                   \"more\": [{\"api_key\": \"listed-secret-33\"}], \
+                   \"private_key\": \"pem-first-88 KEY\\n\\tpem-second-88\\n\"}",
         ])
         .run();
     assert_eq!(run.code(), Some(1), "{}", run.stderr());
