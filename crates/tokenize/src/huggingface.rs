@@ -88,6 +88,9 @@ impl HuggingFace {
         if tried.is_none() || engine.is_broken() {
             return Err(malformed(&file)("its steps do not work on a short text".to_owned()));
         }
+        if !counts_any_text(&engine) {
+            return Err(malformed(&file)("it finds no tokens in any text".to_owned()));
+        }
         let named = named_special_tokens(&config, &map);
         let id_of = |key: &str| named.iter().find(|(name, _)| name == key).and_then(|(_, text)| engine.id_of(text));
         let (bos, eos) = (id_of("bos_token"), id_of("eos_token"));
@@ -194,6 +197,12 @@ impl HuggingFace {
         };
         Some(rendered.map_err(|reason| TokenizeError::Template { path: path.clone(), reason }))
     }
+}
+
+/// Whether any text has tokens: a vocabulary of few words may not contain those of the trial.
+fn counts_any_text(engine: &Engine) -> bool {
+    let ids = 0..u32::try_from(engine.vocabulary_size()).unwrap_or(u32::MAX);
+    engine.count(TRIAL) > 0 || ids.into_iter().any(|id| engine.has(id) && engine.count(&engine.decode(&[id])) > 0)
 }
 
 /// The largest file of a tokenizer that is read; the largest known has 35 MB.

@@ -139,12 +139,15 @@ impl Ranks {
         let values = needed.iter().map(|&rank| (rank, at(rank))).collect();
         let at = |rank: usize| encoding.decode(at(rank));
         let total = sum.as_f64();
+        let (least, most) = (encoding.decode(min), encoding.decode(max));
+        // Rounding may put the mean of equal values beside them.
+        let mean = total / *count as f64;
         let mut stats = Stats {
-            avg: Some(total / *count as f64),
-            min: Some(encoding.decode(min)),
-            max: Some(encoding.decode(max)),
+            avg: Some(if least <= most { mean.clamp(least, most) } else { mean }),
+            min: Some(least),
+            max: Some(most),
             sum: Some(total),
-            std: Some(std),
+            std: Some(if min == max { 0.0 } else { std }),
             count: Some(*count),
             ..Stats::default()
         };

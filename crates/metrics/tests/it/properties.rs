@@ -237,6 +237,12 @@ proptest! {
         }
     }
 
+    #[test]
+    fn the_mean_of_equal_values_is_that_value_and_they_have_no_deviation(value in -1e6..1e6_f64, count in 1_usize..4000) {
+        let found = stats_of(&mut vec![value; count]).unwrap();
+        prop_assert_eq!((found.avg, found.min, found.max, found.std), (Some(value), Some(value), Some(value), Some(0.0)));
+    }
+
     /// So the facts that a metric declares are all that it reads, and packing them loses nothing.
     #[test]
     fn a_summary_is_that_of_the_values_of_records(traits in traits(), records in vec(record(), 1..60)) {

@@ -196,6 +196,32 @@ fn a_path_at_which_there_is_nothing_is_not_looked_for_elsewhere() {
 }
 
 #[test]
+fn a_tokenizer_that_finds_no_tokens_in_any_text_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = |vocab: Value| {
+        let file = json!({
+            "version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"},
+            "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "<unk>"},
+        });
+        fs::write(folder.path().join("tokenizer.json"), file.to_string()).unwrap();
+        Tokenizer::load(folder.path().to_str().unwrap(), &Lookup::default()).map(|tokenizer| tokenizer.count("a b"))
+    };
+    for vocab in [json!({}), json!({" ": 0})] {
+        let message = words(vocab).unwrap_err().to_string();
+        assert!(message.contains("no tokens in any text") && message.contains("try: "), "{message}");
+    }
+    assert_eq!(words(json!({"b": 0, "<unk>": 1})).unwrap(), 2);
+}
+
+#[test]
+fn a_directory_in_place_of_the_file_has_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("tokenizer.json")).unwrap();
+    let message = refusal(folder.path().to_str().unwrap(), &Lookup::default());
+    assert!(message.contains("tokenizer.json: not a file") && message.contains("try: "), "{message}");
+}
+
+#[test]
 fn a_file_whose_steps_end_in_a_panic_is_refused_when_it_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(golden("tiny-model/tokenizer.json")).unwrap();

@@ -203,7 +203,7 @@ fn videos_are_sent_if_ffmpeg_is_installed() {
 #[test]
 fn invalid_media_settings_are_refused_by_name_and_nothing_is_sent() {
     for (args, names) in [
-        (&["--image-width-mean", "1000000"][..], &["--image-width-mean", "65535"][..]),
+        (&["--image-width-mean", "1000000"][..], &["--image-width-mean", "65500"][..]),
         (&["--image-width-mean", "30000", "--image-height-mean", "30000"], &["--image-", "pixels"]),
         (&["--image-width-stddev", "5"], &["width", "mean"]),
         (&["--image-source", "/nonexistent"], &["/nonexistent", "no folder of images"]),

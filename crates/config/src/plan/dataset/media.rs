@@ -16,8 +16,8 @@ use aiperf_plan::{Distribution, MediaPlan};
 use aiperf_types::EndpointKind;
 use std::path::PathBuf;
 
-/// The most pixels of a side of an image: the limit of JPEG.
-const IMAGE_SIDE: f64 = 65535.0;
+/// The most pixels of a side of an image: libjpeg, and what is built on it, reads no more.
+const IMAGE_SIDE: f64 = 65500.0;
 /// The same for a video: the limit of encoders.
 const VIDEO_SIDE: f64 = 16384.0;
 /// The most pixels of an image, or of a frame.
