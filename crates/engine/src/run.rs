@@ -10,6 +10,8 @@ use crate::events::request_watch::RequestWatch;
 use crate::events::worker_counters::AllCounters;
 use crate::kernel_counters::Disturbance;
 use crate::queue::Queue;
+use crate::recording::batch_ring::BatchRing;
+use crate::recording::coordinator::BATCHES_A_THREAD;
 use crate::recording::coordinator::{Coordinated, Coordinator, Resources};
 use crate::recording::curves::Sweeps;
 use crate::recording::live_judge::LiveJudge;
@@ -189,10 +191,11 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
         Recorder::new(context.clone(), number as u16, encoders)
     };
     let mut record_threads = Vec::new();
-    let mut mailboxes = Mailboxes::default();
+    let (ring, mut mailboxes) =
+        (Arc::new(BatchRing::new(sizing.record_threads * BATCHES_A_THREAD)), Mailboxes::default());
     for number in 0..sizing.record_threads {
-        let (recorder, mailbox) = (recorder(number), mailboxes.add());
-        let work = move || record_thread::run(recorder, &mailbox);
+        let (recorder, mailbox, ring) = (recorder(number), mailboxes.add(), ring.clone());
+        let work = move || record_thread::run(recorder, &mailbox, &ring);
         record_threads.push(spawn(format!("aiperf-record-{number}"), work)?);
     }
     let (to_conductor, recorded) = unbounded_channel();
@@ -209,6 +212,7 @@ pub fn run(setup: Setup) -> Result<EngineOutcome, EngineError> {
     let resources = Resources {
         queue: queue.clone(),
         queued,
+        ring,
         mailboxes,
         recorder: own_recorder,
         sinks,

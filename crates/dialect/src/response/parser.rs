@@ -28,12 +28,13 @@ const CUT: &str = "Response payload is not completed: the stream ended inside an
 /// The error of a stream whose last event is no JSON, and that has no end marker.
 const BROKEN: &str = "Response payload is not completed: the last event of the stream cannot be read";
 
-/// The last response that a read completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LastOfRead {
-    Content,
-    /// It has no content.
-    Silent,
+/// The responses that a read completed so far. What their instants are worth is decided when the read is over.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfRead {
+    /// Those with content.
+    contents: u32,
+    /// The last one has no content.
+    ends_silent: bool,
 }
 
 /// Reads the responses of one exchange, in order.
@@ -52,11 +53,7 @@ pub struct ResponseParser<'k> {
     sent: MonoNs,
     /// The read that is being taken.
     read: Read,
-    /// The last response that this read completed, unless it is known that later bytes share the read.
-    last_of_read: Option<LastOfRead>,
-    /// Content of this read that is followed by responses without content so far. Most streams end in this way, so it
-    /// counts as merged only if more content follows.
-    maybe_merged: u32,
+    of_read: OfRead,
     shape: Shape,
     /// Messages known from earlier responses.
     known: Option<&'k KnownMessages>,
@@ -85,8 +82,7 @@ impl<'k> ResponseParser<'k> {
             spec_decode: Vec::new(),
             sent,
             read: Read::default(),
-            last_of_read: None,
-            maybe_merged: 0,
+            of_read: OfRead::default(),
             shape: Shape::default(),
             known: None,
             unflushed: None,
@@ -147,45 +143,40 @@ impl<'k> ResponseParser<'k> {
         self.has_done || (self.ending == Ending::Event && self.is_finished)
     }
 
-    /// All bytes of the current read are taken. If it ends inside an event, its stamp is that of this event.
+    /// All bytes of the current read are taken. Content that is followed by other bytes of the read arrived earlier than
+    /// the read's stamp, by an unknown time. If the read ends inside an event, its stamp is that of this event.
     #[inline]
     fn end_read(&mut self) {
-        let is_shared = self.splitter.is_inside_message() || self.read.is_full || self.read.is_shared;
-        if let Some(last) = self.last_of_read.take()
-            && (is_shared || !self.read.is_exact())
-        {
-            self.note_uncertain(last, is_shared);
-        }
-        if is_shared {
-            self.count_merged();
-        }
-        self.maybe_merged = 0;
-    }
-
-    /// Notes that the last response arrived earlier than its read by an unknown time: later bytes share the read, or
-    /// the read has no stamp.
-    #[cold]
-    fn note_uncertain(&mut self, last: LastOfRead, is_shared: bool) {
-        if last == LastOfRead::Silent {
+        let OfRead { contents, ends_silent } = std::mem::take(&mut self.of_read);
+        if contents == 0 {
             return;
         }
-        let uncertainty = self.read.uncertainty(self.sent);
-        self.parsed.last_uncertainty = uncertainty;
-        if self.parsed.content.len() == 1 {
-            self.parsed.first_uncertainty = uncertainty;
+        let is_shared = self.splitter.is_inside_message() || self.read.is_full || self.read.is_shared;
+        let is_last_uncertain = ends_silent || is_shared || !self.read.is_exact();
+        if contents > 1 || is_last_uncertain {
+            // Most streams end with responses without content. Content that only these follow is not merged.
+            self.note_uncertain(contents, if is_shared { contents } else { contents - 1 }, is_last_uncertain);
         }
-        self.maybe_merged += u32::from(is_shared);
     }
 
-    #[inline]
-    fn count_merged(&mut self) {
-        let merged = std::mem::take(&mut self.maybe_merged);
+    /// Notes the uncertainty of a read with several responses, or without a stamp.
+    #[cold]
+    fn note_uncertain(&mut self, contents: u32, merged: u32, is_last_uncertain: bool) {
+        let parsed = &mut self.parsed;
+        let uncertainty = self.read.uncertainty(self.sent);
+        if is_last_uncertain {
+            parsed.last_uncertainty = uncertainty;
+        }
+        let has_first = parsed.content.len() == contents as usize;
+        if has_first && (contents > 1 || is_last_uncertain) {
+            parsed.first_uncertainty = uncertainty;
+        }
         if merged > 0 {
-            let Uncertainty { width, is_late, .. } = self.read.uncertainty(self.sent);
-            self.parsed.merged += merged;
-            self.parsed.merged_late += if is_late { merged } else { 0 };
-            self.parsed.merged_width_sum += width.0 * u64::from(merged);
-            self.parsed.merged_width_max = self.parsed.merged_width_max.max(width.0);
+            let Uncertainty { width, is_late, .. } = uncertainty;
+            parsed.merged += merged;
+            parsed.merged_late += if is_late { merged } else { 0 };
+            parsed.merged_width_sum += width.0 * u64::from(merged);
+            parsed.merged_width_max = parsed.merged_width_max.max(width.0);
         }
     }
 
@@ -419,9 +410,7 @@ impl<'k> ResponseParser<'k> {
 
     #[inline]
     fn count_response(&mut self, at: MonoNs) {
-        if let Some(earlier) = self.last_of_read.replace(LastOfRead::Silent) {
-            self.note_uncertain(earlier, true);
-        }
+        self.of_read.ends_silent = true;
         self.parsed.responses += 1;
         self.parsed.last_response = at;
     }
@@ -474,8 +463,8 @@ impl<'k> ResponseParser<'k> {
         }
         self.parsed.content.push(mark);
         self.parsed.last_uncertainty = Uncertainty::default();
-        self.last_of_read = Some(LastOfRead::Content);
-        self.count_merged();
+        self.of_read.contents += 1;
+        self.of_read.ends_silent = false;
     }
 
     fn take_content(&mut self, choice: u32, data: &Data<'_>, mark: &mut ContentMark) {

@@ -5,8 +5,8 @@ use crate::events::request_watch::OddLength;
 use crate::queue::FinishedExchange;
 use crate::recording::looks::Values;
 use aiperf_transport::BufferReturn;
-use aiperf_types::RequestError;
-use std::sync::atomic::{AtomicU8, Ordering::AcqRel, Ordering::Acquire};
+use aiperf_types::{MonoNs, RequestError};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Some exchanges, in order of completion, whose records are computed together. When the last reference is dropped, the
@@ -20,6 +20,8 @@ pub(crate) struct Batch {
     pub(crate) computed: OnceLock<BatchRecords>,
     /// The claimant whose records count: see [`Batch::claim`].
     claimed_by: AtomicU8,
+    /// When a record thread took the batch; 0 before.
+    taken_at: AtomicU64,
     buffers: Arc<[BufferReturn]>,
 }
 
@@ -37,7 +39,17 @@ const UNCLAIMED: u8 = 0;
 impl Batch {
     pub(crate) fn new(number: u64, exchanges: Vec<FinishedExchange>, buffers: Arc<[BufferReturn]>) -> Self {
         let bytes = exchanges.iter().map(FinishedExchange::bytes).sum();
-        Self { number, exchanges, bytes, computed: OnceLock::new(), claimed_by: AtomicU8::new(UNCLAIMED), buffers }
+        let (computed, claimed_by, taken_at) = (OnceLock::new(), AtomicU8::new(UNCLAIMED), AtomicU64::new(0));
+        Self { number, exchanges, bytes, computed, claimed_by, taken_at, buffers }
+    }
+
+    /// A record thread begins to compute the batch.
+    pub(crate) fn note_taken(&self, at: MonoNs) {
+        self.taken_at.store(at.0, Relaxed);
+    }
+
+    pub(crate) fn taken_at(&self) -> Option<MonoNs> {
+        MonoNs(self.taken_at.load(Relaxed)).taken()
     }
 
     /// Claims the batch. Returns `false` if the other claimant was first. Only the claimant's records count.

@@ -8,10 +8,11 @@
 //! - `recorder`: batches of records, added up; `curves`: records of all threads, in the order of time
 //! - `quality`: the costs of reading and sending, added up; `live_judge`: the verdict while the run is on
 //! - [`sinks`]: records written in order of completion; `shelf`: their buffers; `stalls`: why a sink falls behind
-//! - `record_thread`: computes batches at the lowest priority
+//! - `batch_ring`: batches that wait for a record thread; `record_thread`: computes them at the lowest priority
 //! - `coordinator`: gives exchanges to record threads, and records to sinks; `sampler`: its requests for statistics
 
 mod batch;
+pub(crate) mod batch_ring;
 pub(crate) mod coordinator;
 pub(crate) mod courtesy;
 pub(crate) mod curves;

@@ -2,14 +2,14 @@
 //!
 //! Record threads run under SCHED_IDLE. On two cores, one busy thread beside a thousand streams then adds 0.2 ms to the
 //! mean read; with nice, it adds 0.6 to 1.4 ms. Such a thread may lose its core for seconds, at any instruction. So it
-//! must not hold anything that other threads wait for: they only try the locks of its mailbox, and the coordinator
+//! must not hold anything that other threads wait for: they only try the lock of its mailbox, and the coordinator
 //! computes a batch that it does not finish.
 
 use crate::recording::batch::{Batch, Claimant};
+use crate::recording::batch_ring::BatchRing;
 use crate::recording::courtesy;
 use crate::recording::recorder::{RecordTotals, Recorder, RunningStats, StatsRequest};
 use aiperf_transport::sys;
-use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +19,9 @@ use std::time::Duration;
 const SHORTEST_SLEEP: Duration = Duration::from_millis(2);
 const LONGEST_SLEEP: Duration = Duration::from_millis(16);
 
-/// Connects the coordinator and one record thread.
+/// The requests of the coordinator to one record thread, and its answers.
 #[derive(Default)]
 pub(crate) struct Mailbox {
-    batches: Mutex<VecDeque<Arc<Batch>>>,
     /// The latest request for statistics.
     asked: AtomicU64,
     /// The latest statistics that were not taken yet, with their request.
@@ -31,18 +30,6 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    /// Adds a batch. Returns `false`, without adding it, while the thread takes one.
-    pub(crate) fn try_hand(&self, batch: &Arc<Batch>) -> bool {
-        self.batches.try_lock().is_ok_and(|mut batches| {
-            batches.push_back(batch.clone());
-            true
-        })
-    }
-
-    pub(crate) fn take(&self) -> Option<Arc<Batch>> {
-        self.batches.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
-    }
-
     pub(crate) fn ask(&self, request: StatsRequest) {
         self.asked.store(request.bits(), Relaxed);
     }
@@ -91,8 +78,8 @@ impl Drop for Mailboxes {
     }
 }
 
-/// Works at the lowest priority until the mailbox is closed and empty.
-pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> RecordTotals {
+/// Works at the lowest priority until the mailbox is closed and the ring is empty.
+pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox, ring: &BatchRing) -> RecordTotals {
     // If the kernel refuses, the thread keeps normal priority: reads are slower, results are the same.
     let _ = sys::set_idle_priority();
     courtesy::begin();
@@ -104,9 +91,9 @@ pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> RecordTotals {
             latest = asked;
             mailbox.put_stats(asked, recorder.running_stats(asked));
         }
-        // Read before the batches: the mailbox is closed after the last one was added.
+        // Read before the batches: the mailbox is closed after the last one was offered.
         let closed = mailbox.closed.load(Acquire);
-        match mailbox.take() {
+        match ring.take() {
             Some(batch) => {
                 work(&mut recorder, &batch);
                 sleep = SHORTEST_SLEEP;
@@ -122,7 +109,7 @@ pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox) -> RecordTotals {
     recorder.into_totals()
 }
 
-/// Computes a batch. Its records are stored before it is claimed. The coordinator does not claim a batch with records,
+/// Computes a batch that was taken from the ring. Its records are stored before it is claimed. The coordinator does not claim a batch with records,
 /// so exactly one of the two adds them up, wherever this thread is interrupted.
 pub(crate) fn work(recorder: &mut Recorder, batch: &Batch) {
     // If this panics, the coordinator computes the batch, as if this thread had no core.

@@ -8,7 +8,6 @@ use crate::kernel_counters::Disturbance;
 use crate::recording::curves::Sweeps;
 use crate::recording::record::Reader;
 use crate::recording::record_thread;
-use crate::recording::record_thread::Mailbox;
 use crate::recording::recorder::RecordContext;
 use crate::recording::shelf::Shelf;
 use crate::recording::sinks::{RecordSink, SinkWriter, Wrote};
@@ -60,7 +59,16 @@ impl Bench {
         Self::counting_with(Tokenizer::load("builtin", &Lookup::from_env()).unwrap(), events)
     }
 
+    /// With room for so many bytes of waiting exchanges.
+    fn with_budget(budget: usize) -> Self {
+        Self::of(Tokenizer::builtin(), Events::new(WallAnchor::default()), budget)
+    }
+
     fn counting_with(tokenizer: Tokenizer, events: Events) -> Self {
+        Self::of(tokenizer, events, 1 << 30)
+    }
+
+    fn of(tokenizer: Tokenizer, events: Events, budget: usize) -> Self {
         let plan = Arc::new(plan("http://127.0.0.1:1"));
         let making = Tokenizer::builtin();
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &making)).unwrap());
@@ -69,7 +77,7 @@ impl Bench {
         let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
         let ids = phases.iter().map(|phase| phase.id.clone()).collect();
         let anchor = WallAnchor::default();
-        let (queue, queued) = Queue::new(1 << 30, 1, 1);
+        let (queue, queued) = Queue::new(budget, 1, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
         let context = Arc::new(RecordContext {
             reader: Reader { plan: plan.clone(), requests, tokenizers: Some(tokenizer.into()), anchor, phases: ids },
@@ -90,6 +98,7 @@ impl Bench {
         let resources = Resources {
             queue: queue.clone(),
             queued,
+            ring: Arc::new(BatchRing::new(THREADS * BATCHES_A_THREAD)),
             mailboxes,
             recorder: Self::recorder(&context),
             sinks,
@@ -132,8 +141,13 @@ impl Bench {
         self.coordinator.step(at);
     }
 
-    fn mailbox(&self, thread: usize) -> Arc<Mailbox> {
-        self.coordinator.resources.mailboxes[thread].clone()
+    fn ring(&self) -> Arc<BatchRing> {
+        self.coordinator.resources.ring.clone()
+    }
+
+    /// The next batch, as a record thread takes it.
+    fn taken(&self) -> Arc<Batch> {
+        self.ring().take().unwrap()
     }
 }
 
@@ -159,13 +173,12 @@ fn a_thread_that_comes_too_late_counts_nothing_twice() {
     let mut bench = Bench::new(Events::new(WallAnchor::default()));
     bench.push(0..40);
     bench.settle(mono_now());
-    let mailboxes = [bench.mailbox(0), bench.mailbox(1)];
+    let taken = [bench.taken(), bench.taken()];
     bench.settle(later(1));
     let mut late = Bench::recorder(&bench.context);
-    for mailbox in &mailboxes {
-        while let Some(batch) = mailbox.take() {
-            record_thread::work(&mut late, &batch);
-        }
+    let left = std::iter::from_fn(|| bench.ring().take());
+    for batch in taken.into_iter().chain(left) {
+        record_thread::work(&mut late, &batch);
     }
     bench.settle(later(2));
     assert_eq!(numbers(&bench.shown), (0..40).collect::<Vec<u64>>());
@@ -179,13 +192,44 @@ fn a_thread_interrupted_between_its_records_and_its_claim_still_counts() {
     let mut bench = Bench::new(Events::new(WallAnchor::default()));
     bench.push(0..10);
     bench.settle(mono_now());
-    let batch = bench.mailbox(0).take().unwrap();
+    let batch = bench.taken();
     let mut recorder = Bench::recorder(&bench.context);
     let encoded = recorder.compute(&batch, Claimant::Coordinator).unwrap();
     assert!(batch.computed.set(encoded).is_ok());
     bench.settle(later(1));
     assert_eq!(numbers(&bench.shown), (0..10).collect::<Vec<u64>>());
     assert!(batch.claim(Claimant::RecordThread), "an answered batch is never taken over");
+}
+
+#[test]
+fn a_batch_that_a_thread_does_not_finish_is_computed_soon_if_others_pile_up_behind_it() {
+    let mut bench = Bench::new(Events::new(WallAnchor::default()));
+    let soon = |batch: &Batch| batch.taken_at().unwrap().plus(Nanos(PATIENCE_IF_FILLING.0 + 1));
+    bench.push(0..20);
+    bench.coordinator.step(mono_now());
+    let stuck = bench.taken();
+    bench.settle(soon(&stuck));
+    assert!(numbers(&bench.shown).is_empty(), "nothing piles up");
+    let mut bench = Bench::with_budget(1);
+    bench.push(0..20);
+    bench.coordinator.step(MonoNs(0));
+    let stuck = bench.taken();
+    bench.settle(soon(&stuck));
+    assert_eq!(numbers(&bench.shown), (0..20).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_thread_that_loses_its_core_while_it_takes_a_batch_holds_up_no_record() {
+    let mut bench = Bench::new(Events::new(WallAnchor::default()));
+    bench.push(0..100);
+    bench.settle(mono_now());
+    let (ring, mut recorder) = (bench.ring(), Bench::recorder(&bench.context));
+    ring.skip();
+    while let Some(batch) = ring.take() {
+        record_thread::work(&mut recorder, &batch);
+    }
+    bench.settle(later(1));
+    assert_eq!(numbers(&bench.shown), (0..100).collect::<Vec<u64>>());
 }
 
 #[test]
@@ -233,8 +277,8 @@ fn a_phase_is_not_complete_while_a_record_of_it_waits_for_an_earlier_one() {
     let mut bench = Bench::new(Events::new(WallAnchor::default()));
     bench.push(0..17);
     bench.settle(mono_now());
-    // The second batch is with the second thread, which is done first.
-    let batch = bench.mailbox(1).take().unwrap();
+    // Two threads have a batch each, and the one with the later batch is done first.
+    let [_, batch] = [bench.taken(), bench.taken()];
     record_thread::work(&mut Bench::recorder(&bench.context), &batch);
     bench.settle(mono_now());
     assert_eq!((numbers(&bench.shown).len(), bench.queue.recorded(0), bench.queue.waiting()), (0, 0, 17));
@@ -257,7 +301,7 @@ fn records_that_a_sink_does_not_take_hold_dispatch_and_count_in_the_budget_until
 #[test]
 fn nothing_new_is_sent_while_a_record_waits_for_too_long() {
     let mut bench = Bench::new(Events::new(WallAnchor::default()));
-    bench.push(0..THREADS as u64 * MOST_HANDED as u64 * BATCH as u64 + 1);
+    bench.push(0..THREADS as u64 * BATCHES_A_THREAD as u64 * BATCH as u64 + 1);
     let now = mono_now();
     bench.coordinator.step(now);
     let late = now.plus(Nanos(800_000_000));
