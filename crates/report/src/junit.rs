@@ -3,7 +3,7 @@
 //! [`junit_xml`] has thirty lines. `quick-junit` cannot write this file: it counts no skipped cases, but `disabled` ones.
 //! It also needs six packages, among them an XML parser, UUIDs and a parser of terminal escapes.
 
-use crate::format::markup::escape_markup;
+use aiperf_figures::escape_markup;
 
 /// One check.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! Each uses only those before it.
-//! - `format`: conversion to JSON, CSV, markup, numbers, points in time and column chunks of Parquet files
+//! - `format`: conversion to JSON, CSV, numbers, points in time and column chunks of Parquet files
 //! - `staged`: files, links and folders under temporary names
 //! - [`files`]: files that appear whole, and files that grow line by line
 //! - `error`: why something could not be written
@@ -72,7 +72,6 @@ pub use console::trials::{MultiRunPlan, multi_run_banner, multi_run_summary};
 pub use error::{ExportFailure, ReportError};
 pub use export::{Completion, RecordFile, RecordRun, RecordWriting, WrittenFile};
 pub use files::{LinesFile, is_still_there};
-pub use format::markup::escape_markup;
 pub use format::number::thousands;
 pub use format::stamp::log_time;
 pub use gpu::jsonl as gpu_telemetry_jsonl;

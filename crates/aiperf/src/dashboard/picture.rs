@@ -1,6 +1,6 @@
 //! A screen as SVG.
 
-use aiperf_report::escape_markup;
+use aiperf_figures::escape_markup;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 use std::fmt::Write;

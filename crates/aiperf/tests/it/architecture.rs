@@ -14,6 +14,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("template", &["types"]),
     ("statistics", &[]),
+    ("figures", &[]),
     ("redact", &["types"]),
     ("plan", &["redact", "types"]),
     ("config", &["plan", "statistics", "template", "types"]),
@@ -25,7 +26,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("metrics", &["statistics", "types"]),
     ("observe", &["plan", "transport", "types"]),
     ("engine", &["dataset", "dialect", "metrics", "plan", "schedule", "tokenize", "transport", "types"]),
-    ("report", &["metrics", "observe", "plan", "transport", "types"]),
+    ("report", &["figures", "metrics", "observe", "plan", "transport", "types"]),
     (
         "campaign",
         &[
@@ -45,7 +46,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ),
     // The simulated server shares no code with the client: both could misread a specification in the same way.
     ("sim", &[]),
-    ("aiperf", &["campaign", "config", "plan", "report", "sim", "types"]),
+    ("aiperf", &["campaign", "config", "figures", "plan", "report", "sim", "types"]),
     // Only for tests.
     ("golden", &[]),
     ("testkit", &["plan", "types"]),

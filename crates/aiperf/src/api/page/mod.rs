@@ -4,7 +4,7 @@
 use super::messages::KINDS;
 use super::response::{ApiResponse, HTML};
 use super::routes::{GROUPS, Returns};
-use aiperf_report::escape_markup;
+use aiperf_figures::escape_markup;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;

@@ -5,10 +5,9 @@
 //! - [`account`]: totals of each phase, counted event by event
 //! - [`summary`]: the totals as text; [`words`]: numbers as text
 //! - [`lines`]: a JSON line for each dispatch
-//! - [`picture`]: all dispatches as SVG, with the rates of [`stretches`] of time and the scales of [`axis`]
+//! - [`picture`]: all dispatches as SVG, with the rates of [`stretches`] of time
 
 mod account;
-mod axis;
 mod lines;
 mod options;
 mod picture;

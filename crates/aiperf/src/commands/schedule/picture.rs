@@ -3,17 +3,20 @@
 //! A plain SVG of 800 x 360 without scripts, fonts or links. Its colours follow the reader's light or dark scheme.
 
 use super::account::Account;
-use super::axis::{Axis, LEFT, RIGHT, time_unit};
 use super::stretches::{Stretch, Stretches};
-use super::words::number;
 use aiperf_campaign::rehearsal::{RateCurve, RehearsalEvent, RehearsalKind, Setup};
+use aiperf_figures::text::{cut, escape_markup, number, width};
+use aiperf_figures::{Axis, Frame, time_unit};
 use aiperf_plan::{PhasePlan, Plan};
-use aiperf_report::{escape_markup, thousands};
+use aiperf_report::thousands;
 use aiperf_types::{Nanos, PhaseIndex};
 use std::fmt::Write;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 360.0;
+/// Left and right edge of what has a scale.
+const LEFT: f64 = 56.0;
+const RIGHT: f64 = 780.0;
 /// The line of the legend, and that of the names of phases.
 const LEGEND: f64 = 16.0;
 const NAMES: f64 = 39.0;
@@ -25,8 +28,6 @@ const FLIGHT: (f64, f64) = (222.0, 318.0);
 const COLUMNS: usize = (RIGHT - LEFT) as usize;
 /// With more arrivals than this, ticks are too dense to distinguish.
 const MOST_TICKS: usize = 600;
-/// Width of a letter: wide enough for most fonts.
-const LETTER: f64 = 6.6;
 /// Maximum width of the names of short phases.
 const SHORT_NAME: f64 = 44.0;
 
@@ -192,7 +193,9 @@ impl Picture {
         let wanted = self.phases.iter().flat_map(|band| band.wanted.iter().map(|(_, rate)| *rate));
         let most_rate = stretches.iter().map(Stretch::offered_rate).chain(wanted).fold(0.0, f64::max);
         let most_flight = self.in_flight.most.iter().copied().max().unwrap_or(0);
-        let (rate_axis, flight_axis) = (Axis::of_rates(most_rate, RATES), Axis::of_counts(most_flight, FLIGHT));
+        let frame = |(top, bottom)| Frame { left: LEFT, right: RIGHT, top, bottom };
+        let rate_axis = Axis::of_rates(most_rate, frame(RATES));
+        let flight_axis = Axis::of_counts(most_flight, frame(FLIGHT));
         self.bands(&mut out);
         self.time_axis(&mut out);
         rate_axis.draw(&mut out, "requests/s");
@@ -374,36 +377,5 @@ fn outline(out: &mut String, bars: &[Bar]) {
     // Adjacent bars with the same height in the output become one.
     for same in bars.chunk_by(|one, next| (one.2 - next.2).abs() < 0.01) {
         let _ = write!(out, "L{:.1} {:.1}H{:.1}", same[0].0, same[0].2, same[same.len() - 1].1);
-    }
-}
-
-fn width(text: &str) -> f64 {
-    let wide = |c: char| if c < '\u{1100}' { LETTER } else { 2.0 * LETTER };
-    text.chars().map(wide).sum()
-}
-
-/// As much of a text as fits; empty if the rest would be meaningless.
-fn cut(text: &str, room: f64) -> String {
-    if width(text) <= room {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    for c in text.chars() {
-        kept.push(c);
-        if width(&kept) + LETTER > room {
-            kept.pop();
-            break;
-        }
-    }
-    if kept.chars().count() < 2 { String::new() } else { kept + "\u{2026}" }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_do_not_fit_are_cut() {
-        assert_eq!([cut("warmup", 44.0), cut("a long name", 44.0), cut("long", 9.0)], ["warmup", "a lon\u{2026}", ""]);
     }
 }

@@ -1,8 +1,9 @@
 //! A rehearsal as text, in 80 columns.
 
 use super::account::{Account, PhaseAccount};
-use super::words::{number, seconds, server, several};
+use super::words::{seconds, server, several};
 use aiperf_campaign::rehearsal::AssumedServer;
+use aiperf_figures::number;
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::{thousands, wrap_hanging};
 use aiperf_types::{Nanos, PhaseKind};

@@ -1,6 +1,7 @@
 //! Numbers as text. The plan itself describes its phases.
 
 use aiperf_campaign::rehearsal::{AssumedServer, AssumedTime};
+use aiperf_figures::number;
 use aiperf_report::thousands;
 use aiperf_types::Nanos;
 
@@ -12,17 +13,6 @@ pub(super) fn several(of: u64, what: &str) -> String {
 /// An instant or a length of time.
 pub(super) fn seconds(of: Nanos) -> String {
     format!("{:.3} s", of.as_secs_f64())
-}
-
-/// A number without insignificant digits.
-pub(super) fn number(of: f64) -> String {
-    let decimals = match of.abs() {
-        large if large >= 100.0 => 1,
-        middle if middle >= 1.0 => 2,
-        _ => 4,
-    };
-    let text = format!("{of:.decimals$}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The latencies of the assumed server.
