@@ -26,9 +26,9 @@
 //! - No thread that measures waits for one that computes. The queues between them are lock-free; where a lock is
 //!   shared, the worker only tries it.
 //! - No thread waits for a thread of the lowest priority. Whatever record threads share is only tried (`try_lock`). The
-//!   coordinator computes the oldest batch if it has waited for 0.25 s, or for 10 ms with a record thread while others
-//!   pile up behind it. It helps the record threads when half of the budget is used or sending
-//!   is over; the first to claim a batch adds it up.
+//!   coordinator takes the oldest batch over after 0.25 s, or after 10 ms if a record thread has it and the others run
+//!   out of work behind it. It helps record threads if exchanges have waited for 0.25 s, if half of the budget is used,
+//!   and when sending is over. The first to claim a batch adds it up.
 //! - Back-pressure stops dispatch, never reading. The conductor holds new requests when finished exchanges take more
 //!   than 150 MB or one of them has waited for 0.7 s, or when more than 10,000 requests per worker wait to be sent
 //!   (`unsent`). The run then reports that it was client-bound.

@@ -282,11 +282,6 @@ impl Queue {
         !self.is_half_full() && self.longest_wait(now).0 < LONGEST_WAIT.0 / 2
     }
 
-    /// Whether exchanges come in faster than their records are computed.
-    pub(crate) fn is_filling(&self) -> bool {
-        self.waiting_bytes() > self.budget / 8
-    }
-
     pub(crate) fn is_half_full(&self) -> bool {
         self.waiting_bytes() > self.budget / 2
     }

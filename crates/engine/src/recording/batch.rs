@@ -16,11 +16,11 @@ pub(crate) struct Batch {
     pub(crate) exchanges: Vec<FinishedExchange>,
     /// Their bytes in the queue's budget.
     pub(crate) bytes: usize,
-    /// Their records; set by the record thread that has the batch.
+    /// Their records; set by the thread that took the batch.
     pub(crate) computed: OnceLock<BatchRecords>,
     /// The claimant whose records count: see [`Batch::claim`].
     claimed_by: AtomicU8,
-    /// When a record thread took the batch; 0 before.
+    /// When a thread took the batch; 0 before.
     taken_at: AtomicU64,
     buffers: Arc<[BufferReturn]>,
 }
@@ -28,8 +28,8 @@ pub(crate) struct Batch {
 /// Who may compute a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claimant {
-    /// The record thread that has the batch.
-    RecordThread = 1,
+    /// The thread that took it from the ring: a record thread, or the coordinator if it helps.
+    Taker = 1,
     /// The coordinator, if that thread gets no core.
     Coordinator = 2,
 }
@@ -43,7 +43,7 @@ impl Batch {
         Self { number, exchanges, bytes, computed, claimed_by, taken_at, buffers }
     }
 
-    /// A record thread begins to compute the batch.
+    /// A thread begins to compute the batch.
     pub(crate) fn note_taken(&self, at: MonoNs) {
         self.taken_at.store(at.0, Relaxed);
     }

@@ -32,12 +32,15 @@ const BATCH: usize = 16;
 /// The batches on offer for each record thread: more than it computes between two rounds of the coordinator, at 12 us a
 /// record.
 pub(crate) const BATCHES_A_THREAD: usize = 32;
-/// The coordinator computes a batch itself if it has waited for this long, before or after a record thread took it. Both
-/// waits and the time until the next flush together are well under a second.
+/// The coordinator computes a batch itself if it has waited for this long, before or after a record thread took it.
+/// Both waits and the time until the next flush together are well under a second.
 const PATIENCE: Nanos = Nanos(250_000_000);
-/// The same for a batch that a record thread has taken, if exchanges pile up behind it. It takes 0.3 ms to compute. On 16
-/// cores at saturation, with `PATIENCE` for it too, dispatch was held back for 8 of 13 s.
-const PATIENCE_IF_FILLING: Nanos = Nanos(10_000_000);
+/// The least of it for a batch that a record thread has taken, if the other threads run out of work behind it or
+/// sending is over. A batch of short responses takes 0.2 ms to compute. With `PATIENCE` for it too, dispatch was held
+/// back for 8 of 13 s (`scripts/saturate --concurrency 4096 --sim-threads 8 --pin` on 16 cores).
+const SHORT_PATIENCE: Nanos = Nanos(10_000_000);
+/// Large batches take longer to compute: this much for each byte is ten times what it takes.
+const PATIENCE_A_BYTE: u64 = 100;
 /// The sleeps of an idle coordinator: while requests are sent, and afterwards.
 const SLEEP: Duration = Duration::from_millis(5);
 const SHORT_SLEEP: Duration = Duration::from_micros(200);
@@ -88,7 +91,10 @@ pub(crate) struct Coordinator {
 }
 
 struct Offered {
-    at: MonoNs,
+    /// The arrival of its first exchange.
+    arrived: MonoNs,
+    /// Its position in the ring.
+    position: u64,
     batch: Arc<Batch>,
 }
 
@@ -141,9 +147,9 @@ impl Coordinator {
     /// One round. Returns `true` if it computed a batch itself: there may be more to compute.
     fn step(&mut self, now: MonoNs) -> bool {
         self.take_back(now);
-        self.offer(now);
+        self.offer();
         let took_over = self.take_over(now);
-        let helped = self.help();
+        let helped = self.help(now);
         // Another thread may have had the sweep when this thread added up its records.
         self.resources.recorder.sweep();
         self.take_written();
@@ -167,15 +173,11 @@ impl Coordinator {
     }
 
     /// Offers as many batches to record threads as have room.
-    fn offer(&mut self, now: MonoNs) {
+    fn offer(&mut self) {
         while self.offered.len() < self.resources.ring.room() && self.oldest_queued().is_some() {
-            let batch = self.next_batch();
-            if self.resources.ring.offer(&batch) {
-                self.offered.push_back(Offered { at: now, batch });
-            } else {
-                // Batches are numbered in order of completion, so this one cannot return to the queue.
-                return self.relieve(batch, now);
-            }
+            let (arrived, batch) = self.next_batch();
+            let position = self.resources.ring.offer(&batch);
+            self.offered.push_back(Offered { arrived, position, batch });
         }
     }
 
@@ -187,7 +189,8 @@ impl Coordinator {
         self.oldest.as_ref().map(|queued| queued.at)
     }
 
-    fn next_batch(&mut self) -> Arc<Batch> {
+    /// The next batch, and the arrival of its first exchange.
+    fn next_batch(&mut self) -> (MonoNs, Arc<Batch>) {
         let oldest = self.oldest.take().into_iter();
         let queued = oldest.chain(std::iter::from_fn(|| self.resources.queued.try_next()));
         let (came_in, exchanges): (Vec<MonoNs>, Vec<FinishedExchange>) =
@@ -196,32 +199,35 @@ impl Coordinator {
         let batch = Batch::new(self.next_batch, exchanges, self.resources.buffers.clone());
         self.unwritten.push_back(arrived);
         self.next_batch += 1;
-        Arc::new(batch)
+        (arrived, Arc::new(batch))
     }
 
-    /// Computes the oldest batch if no record thread takes it, or the one that took it does not finish it: all later ones
-    /// wait for it.
+    /// Computes the oldest batch if no record thread takes it, or the one that took it does not finish it: all later
+    /// ones wait for it.
     fn take_over(&mut self, now: MonoNs) -> bool {
-        let Some(Offered { at, batch }) = self.offered.front() else { return false };
-        let queue = &self.resources.queue;
-        let patience = if queue.is_filling() || queue.is_closed() { PATIENCE_IF_FILLING } else { PATIENCE };
+        let Some(Offered { arrived, batch, .. }) = self.offered.front() else { return false };
+        let Resources { queue, ring, .. } = &self.resources;
+        let holds_up_others = self.offered.len() >= ring.room() || queue.is_closed();
         let is_overdue = match batch.taken_at() {
-            Some(taken) => now.since(taken) > patience,
-            None => now.since(*at) > PATIENCE,
+            Some(taken) if holds_up_others => now.since(taken) > short_patience(batch),
+            Some(taken) => now.since(taken) > PATIENCE,
+            None => now.since(*arrived) > PATIENCE,
         };
         // A batch that the thread has claimed is computed, and is taken back in the next round.
         if !is_overdue || batch.computed.get().is_some() || !batch.claim(Claimant::Coordinator) {
             return false;
         }
-        let Some(Offered { batch, .. }) = self.offered.pop_front() else { return false };
+        let Some(Offered { position, batch, .. }) = self.offered.pop_front() else { return false };
+        self.resources.ring.remove(position);
         self.relieve(batch, now);
         true
     }
 
     /// Computes a batch as a record thread does, if these fall behind or the queue is closed.
-    fn help(&mut self) -> bool {
+    fn help(&mut self, now: MonoNs) -> bool {
+        let has_waited = self.offered.back().is_some_and(|latest| now.since(latest.arrived) > PATIENCE);
         let queue = &self.resources.queue;
-        if !queue.is_half_full() && !queue.is_closed() {
+        if !has_waited && !queue.is_half_full() && !queue.is_closed() {
             return false;
         }
         let Some(batch) = self.resources.ring.take() else { return false };
@@ -235,7 +241,7 @@ impl Coordinator {
     fn relieve(&mut self, batch: Arc<Batch>, now: MonoNs) {
         let start = mono_now();
         let recorder = &mut self.resources.recorder;
-        let computed = recorder.compute_safely(&batch, Claimant::RecordThread);
+        let computed = recorder.compute_safely(&batch, Claimant::Taker);
         match &computed {
             Ok(Some(_)) => recorder.add_up_safely(&batch),
             Ok(None) => {}
@@ -357,6 +363,10 @@ impl Coordinator {
             self.resources.events.emit(RunEvent::Histograms(Arc::new(histograms)));
         }
     }
+}
+
+fn short_patience(batch: &Batch) -> Nanos {
+    Nanos((batch.bytes as u64 * PATIENCE_A_BYTE).clamp(SHORT_PATIENCE.0, PATIENCE.0))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ thread_local! {
     static LAST: Cell<Option<MonoNs>> = const { Cell::new(None) };
 }
 
-/// From now on, the calling thread yields. The coordinator does not: it computes only overdue batches.
+/// From now on, the calling thread yields. The coordinator does not: it computes only if record threads fall behind.
 pub(crate) fn begin() {
     LAST.set(Some(mono_now()));
 }

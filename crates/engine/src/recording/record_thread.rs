@@ -115,7 +115,7 @@ pub(crate) fn work(recorder: &mut Recorder, batch: &Batch) {
     // If this panics, the coordinator computes the batch, as if this thread had no core.
     if let Ok(Some(computed)) = recorder.compute_safely(batch, Claimant::Coordinator) {
         let _ = batch.computed.set(computed);
-        if batch.claim(Claimant::RecordThread) {
+        if batch.claim(Claimant::Taker) {
             recorder.add_up_safely(batch);
         }
     }

@@ -4,11 +4,11 @@
 use std::sync::{Arc, Mutex};
 
 /// The capacity of a new buffer: the lines of a batch fit.
-const FRESH: usize = 32 << 10;
+const FRESH: usize = 64 << 10;
 /// Larger buffers are not kept: one huge batch must not occupy memory for ever.
 const KEEP_LIMIT: usize = 256 << 10;
 /// The batches between two looks of a writer, at thousands of batches a second.
-const KEEP_COUNT: usize = 256;
+const KEEP_COUNT: usize = 64;
 
 /// The empty buffers of one sink.
 #[derive(Clone, Default)]

@@ -99,7 +99,7 @@ struct OpenSink {
 /// A batch whose records can be written.
 pub(crate) struct Ready {
     pub(crate) batch: Arc<Batch>,
-    /// Its records, if the coordinator computed them; `None` if a record thread did.
+    /// Its records, if the coordinator took the batch over; `None` if the thread that took it computed them.
     pub(crate) own: Option<BatchRecords>,
 }
 

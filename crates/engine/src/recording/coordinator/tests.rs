@@ -59,16 +59,7 @@ impl Bench {
         Self::counting_with(Tokenizer::load("builtin", &Lookup::from_env()).unwrap(), events)
     }
 
-    /// With room for so many bytes of waiting exchanges.
-    fn with_budget(budget: usize) -> Self {
-        Self::of(Tokenizer::builtin(), Events::new(WallAnchor::default()), budget)
-    }
-
     fn counting_with(tokenizer: Tokenizer, events: Events) -> Self {
-        Self::of(tokenizer, events, 1 << 30)
-    }
-
-    fn of(tokenizer: Tokenizer, events: Events, budget: usize) -> Self {
         let plan = Arc::new(plan("http://127.0.0.1:1"));
         let making = Tokenizer::builtin();
         let dataset = Arc::new(Dataset::of(&plan.dataset, Making::new(&plan.draws(), &making)).unwrap());
@@ -77,7 +68,7 @@ impl Bench {
         let metrics = Arc::new(Metrics::for_run(RunTraits::new(EndpointKind::Chat, true)));
         let ids = phases.iter().map(|phase| phase.id.clone()).collect();
         let anchor = WallAnchor::default();
-        let (queue, queued) = Queue::new(budget, 1, 1);
+        let (queue, queued) = Queue::new(1 << 30, 1, 1);
         let (queue, shown) = (Arc::new(queue), Shown::default());
         let context = Arc::new(RecordContext {
             reader: Reader { plan: plan.clone(), requests, tokenizers: Some(tokenizer.into()), anchor, phases: ids },
@@ -198,24 +189,43 @@ fn a_thread_interrupted_between_its_records_and_its_claim_still_counts() {
     assert!(batch.computed.set(encoded).is_ok());
     bench.settle(later(1));
     assert_eq!(numbers(&bench.shown), (0..10).collect::<Vec<u64>>());
-    assert!(batch.claim(Claimant::RecordThread), "an answered batch is never taken over");
+    assert!(batch.claim(Claimant::Taker), "an answered batch is never taken over");
+}
+
+/// As many exchanges as are on offer at a time.
+const ON_OFFER: u64 = (THREADS * BATCHES_A_THREAD * BATCH) as u64;
+
+#[test]
+fn a_batch_that_a_thread_does_not_finish_is_computed_soon_if_the_others_run_out_of_work_behind_it() {
+    for (pushed, written) in [(ON_OFFER - BATCH as u64, 0), (ON_OFFER, ON_OFFER)] {
+        let mut bench = Bench::new(Events::new(WallAnchor::default()));
+        bench.push(0..pushed);
+        bench.coordinator.step(mono_now());
+        let (stuck, mut other) = (bench.taken(), Bench::recorder(&bench.context));
+        while let Some(batch) = bench.ring().take() {
+            record_thread::work(&mut other, &batch);
+        }
+        bench.settle(stuck.taken_at().unwrap().plus(Nanos(SHORT_PATIENCE.0 + 1)));
+        assert_eq!(numbers(&bench.shown).len() as u64, written);
+    }
 }
 
 #[test]
-fn a_batch_that_a_thread_does_not_finish_is_computed_soon_if_others_pile_up_behind_it() {
+fn a_large_batch_has_more_time() {
+    let batch = |bytes: usize| {
+        let exchange = Exchange { raw: vec![0; bytes], ..Exchange::default() };
+        Batch::new(0, vec![exchange.into()], vec![BufferReturn::default()].into())
+    };
+    assert_eq!([0, 1 << 20, 10 << 20].map(|bytes| short_patience(&batch(bytes)).0 / 10_000_000), [1, 10, 25]);
+}
+
+#[test]
+fn more_records_than_are_on_offer_are_written_though_no_record_thread_ever_gets_a_core() {
     let mut bench = Bench::new(Events::new(WallAnchor::default()));
-    let soon = |batch: &Batch| batch.taken_at().unwrap().plus(Nanos(PATIENCE_IF_FILLING.0 + 1));
-    bench.push(0..20);
-    bench.coordinator.step(mono_now());
-    let stuck = bench.taken();
-    bench.settle(soon(&stuck));
-    assert!(numbers(&bench.shown).is_empty(), "nothing piles up");
-    let mut bench = Bench::with_budget(1);
-    bench.push(0..20);
-    bench.coordinator.step(MonoNs(0));
-    let stuck = bench.taken();
-    bench.settle(soon(&stuck));
-    assert_eq!(numbers(&bench.shown), (0..20).collect::<Vec<u64>>());
+    bench.push(0..3 * ON_OFFER);
+    bench.settle(mono_now());
+    bench.settle(later(1));
+    assert_eq!(numbers(&bench.shown).len() as u64, 3 * ON_OFFER);
 }
 
 #[test]
@@ -301,7 +311,7 @@ fn records_that_a_sink_does_not_take_hold_dispatch_and_count_in_the_budget_until
 #[test]
 fn nothing_new_is_sent_while_a_record_waits_for_too_long() {
     let mut bench = Bench::new(Events::new(WallAnchor::default()));
-    bench.push(0..THREADS as u64 * BATCHES_A_THREAD as u64 * BATCH as u64 + 1);
+    bench.push(0..ON_OFFER + 1);
     let now = mono_now();
     bench.coordinator.step(now);
     let late = now.plus(Nanos(800_000_000));
