@@ -71,6 +71,7 @@ mod tests {
         parser.arrived(MonoNs(4));
         let parsed = parser.finish();
         assert_eq!(parsed.content.iter().map(|mark| mark.at.0).collect::<Vec<_>>(), [2, 3, 4]);
+        assert_eq!(parsed.merged, 0, "polls share no read");
         assert_eq!(parsed.video.and_then(|video| video.inference_seconds), Some(1.5));
     }
 

@@ -117,8 +117,7 @@ impl<'k> ResponseParser<'k> {
         let read = read.into();
         let at = read.at;
         if at != self.read.at || read.lag != self.read.lag {
-            self.end_read();
-            self.read = read;
+            self.begin_read(read);
         }
         self.read.is_followed = read.is_followed;
         let mut rest = bytes;
@@ -143,8 +142,14 @@ impl<'k> ResponseParser<'k> {
         self.has_done || (self.ending == Ending::Event && self.is_finished)
     }
 
-    /// All bytes of the current read are taken. Content that is followed by other bytes of the read arrived earlier than
-    /// the read's stamp, by an unknown time. If the read ends inside an event, its stamp is that of this event.
+    #[inline]
+    fn begin_read(&mut self, read: Read) {
+        self.end_read();
+        self.read = read;
+    }
+
+    /// All bytes of the current read are taken. Content that is followed by other bytes of the read arrived earlier
+    /// than the read's stamp, by an unknown time. If the read ends inside an event, its stamp is that of this event.
     #[inline]
     fn end_read(&mut self) {
         let OfRead { contents, ends_silent } = std::mem::take(&mut self.of_read);
@@ -198,7 +203,7 @@ impl<'k> ResponseParser<'k> {
 
     /// Takes a whole body that is not a stream.
     pub fn feed_body(&mut self, text: &[u8], read: impl Into<Read>) {
-        self.read = read.into();
+        self.begin_read(read.into());
         let at = self.read.at;
         self.count_response(at);
         let text = text.strip_prefix(sse::BYTE_ORDER_MARK).unwrap_or(text);
@@ -211,13 +216,13 @@ impl<'k> ResponseParser<'k> {
 
     /// Takes a body that is not text: it arrived, and has no content.
     pub fn feed_binary(&mut self, read: impl Into<Read>) {
-        self.read = read.into();
+        self.begin_read(read.into());
         self.count_response(self.read.at);
     }
 
     /// Takes content whose bytes were not stored: only its arrival is known.
     pub fn arrived(&mut self, read: impl Into<Read>) {
-        self.read = read.into();
+        self.begin_read(read.into());
         let at = self.read.at;
         self.count_response(at);
         self.mark(ContentMark { at, output: true, reasoning: false });
