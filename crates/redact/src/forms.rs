@@ -15,6 +15,9 @@ const BACKSLASHES: &[&str] = &["%5C", "%5c", "&#92;", "&#x5c;", "&#x5C;", "&bsol
 /// The most bytes of a character's number in HTML, with zeros before it.
 const LONGEST_NUMBER: usize = 10;
 
+/// The most backslashes before a character: six escapings in each other have 63.
+const MOST_BACKSLASHES: usize = 64;
+
 /// Bytes with which an encoded form may begin.
 pub(crate) const FORM_STARTS: &[u8] = b"%\\&+";
 
@@ -68,7 +71,8 @@ fn after_backslashes(rest: &str) -> Option<&str> {
         known.or_else(|| rest.starts_with('\\').then_some(1))
     };
     let mut after = &rest[after_one(rest)?..];
-    while let Some(length) = after_one(after) {
+    for _ in 1..MOST_BACKSLASHES {
+        let Some(length) = after_one(after) else { break };
         after = &after[length..];
     }
     Some(after)
@@ -84,7 +88,7 @@ fn after_entity(rest: &str, c: char) -> Option<&str> {
 fn after_name(rest: &str, c: char) -> Option<&str> {
     let letter = LETTERS.iter().find(|(known, _)| *known == c).map(|(_, letter)| *letter);
     let after_letter = letter.and_then(|letter| rest.strip_prefix(letter));
-    after_letter.or_else(|| after_unicode(rest, c)).or_else(|| after_code(rest, c)).or_else(|| after_bytes(rest, c))
+    after_letter.or_else(|| after_unicode(rest, c)).or_else(|| after_bytes(rest, c)).or_else(|| after_code(rest, c))
 }
 
 /// What may follow a percent-encoded character. A percent sign that is encoded repeatedly may end at several places,
@@ -133,7 +137,7 @@ fn hex_byte(text: &str) -> Option<u8> {
 fn after_unicode(rest: &str, c: char) -> Option<&str> {
     let mut rest = rest;
     for (at, unit) in c.encode_utf16(&mut [0; 2]).iter().enumerate() {
-        rest = if at > 0 { rest.trim_start_matches('\\') } else { rest };
+        rest = if at > 0 { after_backslashes(rest).unwrap_or(rest) } else { rest };
         let code = rest.strip_prefix('u')?.get(..4)?;
         rest = (u16::from_str_radix(code, 16).ok()? == *unit).then(|| &rest[5..])?;
     }
@@ -143,7 +147,11 @@ fn after_unicode(rest: &str, c: char) -> Option<&str> {
 /// `u{e9}`, `xe9` or `U000000e9`.
 fn after_code(rest: &str, c: char) -> Option<&str> {
     let (digits, after) = match rest.as_bytes().first()? {
-        b'u' => rest.strip_prefix("u{")?.split_once('}')?,
+        b'u' => {
+            let digits = rest.strip_prefix("u{")?;
+            let end = digits.bytes().take(LONGEST_NUMBER).position(|byte| byte == b'}')?;
+            (&digits[..end], &digits[end + 1..])
+        }
         b'x' => rest[1..].split_at_checked(2)?,
         b'U' => rest[1..].split_at_checked(8)?,
         _ => return None,
@@ -157,7 +165,7 @@ fn after_code(rest: &str, c: char) -> Option<&str> {
 fn after_bytes(rest: &str, c: char) -> Option<&str> {
     let mut rest = rest;
     for (at, byte) in c.encode_utf8(&mut [0; 4]).bytes().enumerate() {
-        rest = if at > 0 { after_run(rest, '\\')? } else { rest };
+        rest = if at > 0 { after_backslashes(rest)? } else { rest };
         rest = rest.strip_prefix('x').filter(|rest| hex_byte(rest) == Some(byte))?.get(2..)?;
     }
     Some(rest)
@@ -186,7 +194,8 @@ mod tests {
             (r"a\\nb\\\\tc", "a\nb\tc"),
             (r"a\u000ab\x09c\x0a", "a\nb\tc\n"),
             (r"p\/q", "p/q"),
-            (r"\xe9\u{e9}\U000000e9\xc3\xa9", "éééé"),
+            (r"\xe9\u{e9}\U000000e9\xc3\xa9\xc3\x83", "ééééÃ"),
+            ("%5Cud83d%5Cude00%5Cxc3%5Cxa9", "😀é"),
             (r#"\\\u00e9\\\"x"#, "\\é\\\"x"),
             (r#"\\\\\\\u00e9\\\\\\\"x"#, "\\é\\\"x"),
             (r"\\\nx\\", "\\\nx\\"),

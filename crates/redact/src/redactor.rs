@@ -534,7 +534,7 @@ mod tests {
             let around: [fn(&str) -> String; 4] = [str::to_owned, json, ascii_json, literal];
             let mut forms: Vec<String> =
                 encodings.iter().flat_map(|inner| around.map(|outer| outer(&inner(&value)))).collect();
-            forms.extend([percent(&percent(&value)), percent(&json(&value)), html(&json(&value))]);
+            forms.extend([percent(&percent(&value)), percent(&ascii_json(&value)), html(&json(&value))]);
             for form in &forms {
                 let text = format!("{before}{form}{after}");
                 let shown = redactor.hide(&text);
