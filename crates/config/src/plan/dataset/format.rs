@@ -104,6 +104,9 @@ pub(crate) fn looks_like(path: &Path) -> Result<Layout, NoLayout> {
     if ending == "csv" {
         return Err(NoLayout::None("is a table without the columns of a known trace".into()));
     }
+    if text.len() as u64 >= row_file::LOOKED_AT && !text.trim_start().contains('\n') {
+        return Err(NoLayout::None(format!("has a first row of over {} MiB", row_file::LOOKED_AT >> 20)));
+    }
     // One value over many lines is a file of one row.
     let row = serde_json::from_str(first).or_else(|_| serde_json::from_str(&text));
     match row {
@@ -302,6 +305,16 @@ mod tests {
         assert_eq!(found("throughput_8k.jsonl.gz").map(Layout::name), Ok("speed_bench_throughput_8k"));
         assert_eq!(found("speed_bench_math.jsonl").map(Layout::name), Ok("speed_bench_math"));
         assert!(matches!(found("rows.jsonl"), Err(NoLayout::None(_))));
+    }
+
+    #[test]
+    fn the_layout_of_a_row_that_is_too_long_to_look_at_must_be_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.jsonl");
+        let text = "a".repeat(row_file::LOOKED_AT as usize);
+        std::fs::write(&path, format!("\n{{\"messages\": [{{\"role\": \"user\", \"content\": \"{text}\"}}]}}\n"))
+            .unwrap();
+        assert_eq!(looks_like(&path), Err(NoLayout::None("has a first row of over 16 MiB".into())));
     }
 
     #[test]
