@@ -3,7 +3,7 @@
 use crate::text::{escape_markup, short};
 use std::fmt::Write;
 
-/// Where what has a scale lies in a picture.
+/// The edges of the plotted area.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     pub left: f64,

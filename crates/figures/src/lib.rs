@@ -1,13 +1,13 @@
-//! Figures as SVG: data in, text out. One set of scales and labels for every picture and page.
+//! Parts of pictures in SVG: scales, labels, texts in markup. Data in, text out.
 //!
-//! The crate is pure and has no dependency. Texts of users and servers are escaped here.
+//! The crate is pure and has no dependency. It escapes texts of users and servers.
 //!
 //! # Layout
-//! - [`text`]: texts in markup; numbers as short labels; how wide a text is
-//! - [`axis`]: scales with round steps
+//! - `text`: texts in markup; numbers as short labels; how wide a text is
+//! - `axis`: scales with round steps
 
-pub mod axis;
-pub mod text;
+mod axis;
+mod text;
 
 pub use axis::{Axis, Frame, time_unit};
-pub use text::{escape_markup, number};
+pub use text::{cut, escape_markup, number, width};

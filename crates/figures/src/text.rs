@@ -1,7 +1,7 @@
 //! Texts in a picture: escaped, short and cut to the room that they have.
 
 /// Width of a letter: wide enough for most fonts at 11 pixels.
-pub const LETTER: f64 = 6.6;
+const LETTER: f64 = 6.6;
 
 /// Text escaped for an element or an attribute. Characters that XML does not allow, and others that act on a terminal,
 /// are replaced.
@@ -35,7 +35,7 @@ pub fn number(of: f64) -> String {
 }
 
 /// A number in at most five characters.
-pub fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let units = [(1e9, "G"), (1e6, "M"), (1e4, "k")];
     match units.into_iter().find(|(least, _)| value >= *least) {
         Some((_, "k")) => format!("{}k", number(value / 1e3)),

@@ -5,8 +5,7 @@
 use super::account::Account;
 use super::stretches::{Stretch, Stretches};
 use aiperf_campaign::rehearsal::{RateCurve, RehearsalEvent, RehearsalKind, Setup};
-use aiperf_figures::text::{cut, escape_markup, number, width};
-use aiperf_figures::{Axis, Frame, time_unit};
+use aiperf_figures::{Axis, Frame, cut, escape_markup, number, time_unit, width};
 use aiperf_plan::{PhasePlan, Plan};
 use aiperf_report::thousands;
 use aiperf_types::{Nanos, PhaseIndex};
@@ -14,7 +13,7 @@ use std::fmt::Write;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 360.0;
-/// Left and right edge of what has a scale.
+/// Left and right edge of the plotted areas.
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 780.0;
 /// The line of the legend, and that of the names of phases.
