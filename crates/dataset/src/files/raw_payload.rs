@@ -1,4 +1,4 @@
-//! `raw_payload`: one complete request body per line, sent as it is.
+//! `raw_payload`: one complete request body per line, sent as compact JSON.
 
 use aiperf_plan::FileFormat;
 use aiperf_types::{ContextMode, Turn};
