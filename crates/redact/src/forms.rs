@@ -2,8 +2,7 @@
 //! as in HTML or as a literal of a programming language, in any mixture.
 
 /// The names of characters in HTML. All characters also have numbers.
-const HTML: &[(char, &[&str])] =
-    &[('&', &["&amp;"]), ('<', &["&lt;"]), ('>', &["&gt;"]), ('"', &["&quot;"]), ('\'', &["&apos;"])];
+const HTML: &[(char, &[&str])] = &[('<', &["lt;"]), ('>', &["gt;"]), ('"', &["quot;"]), ('\'', &["apos;"])];
 
 /// The letters that stand for control characters after a backslash.
 const LETTERS: &[(char, char)] =
@@ -27,9 +26,10 @@ pub(crate) fn encoded_at_start(text: &str, value: &str) -> Option<usize> {
     if first != wanted && !FORM_STARTS.contains(&first) {
         return None;
     }
-    // A character that begins a form may also be itself: `%25` is `%`, or `%` and `25`.
-    let mut ways = vec![(text, value, false)];
-    while let Some((rest, wanted, is_after_backslash)) = ways.pop() {
+    // A character that begins a form may also be itself: `%25` is `%`, or `%` and `25`. Nearly always there is one way,
+    // and the list stays empty.
+    let (mut ways, mut next) = (Vec::new(), Some((text, value, false)));
+    while let Some((rest, wanted, is_after_backslash)) = next.take().or_else(|| ways.pop()) {
         let Some(c) = wanted.chars().next() else { return Some(text.len() - rest.len()) };
         // Each escaping doubles backslashes, so a run of them matches any run. Its last may begin the next escape.
         let is_backslash = c == '\\';
@@ -37,7 +37,10 @@ pub(crate) fn encoded_at_start(text: &str, value: &str) -> Option<usize> {
         let itself = if is_backslash { after_run(rest, c) } else { rest.strip_prefix(c) };
         let escaped = escaped(rest, c).or_else(|| is_after_backslash.then(|| after_name(rest, c)).flatten());
         let ways_on = itself.into_iter().chain(escaped).chain(percent_encoded(rest, c));
-        ways.extend(ways_on.map(|rest| (rest, wanted, is_backslash)));
+        // The longest form first: it is the last.
+        for way in ways_on.map(|rest| (rest, wanted, is_backslash)) {
+            ways.extend(next.replace(way));
+        }
     }
     None
 }
@@ -60,28 +63,49 @@ fn escaped(rest: &str, c: char) -> Option<&str> {
     match rest.as_bytes().first()? {
         b'&' => after_entity(rest, c),
         b'+' if c == ' ' => Some(&rest[1..]),
+        // A text on one line.
+        b' ' if matches!(c, '\n' | '\r' | '\t') => Some(&rest[1..]),
+        _ => None,
+    }
+}
+
+/// How many bytes at the start of `text` need no search, if no secret was found at the first of them: a run of equal
+/// backslashes, but for the last [`MOST_BACKSLASHES`]. A match at one of them would include all that follow.
+pub(crate) fn backslashes_to_pass(text: &str) -> usize {
+    let Some(length) = after_backslash(text) else { return 0 };
+    let first = &text[..length];
+    let count = text.as_bytes().chunks_exact(length).take_while(|chunk| *chunk == first.as_bytes()).count();
+    length * if count > MOST_BACKSLASHES { count - MOST_BACKSLASHES } else { count }
+}
+
+/// The length of one backslash in any form.
+fn after_backslash(rest: &str) -> Option<usize> {
+    match rest.as_bytes().first()? {
+        b'\\' => Some(1),
+        b'%' | b'&' => BACKSLASHES.iter().find(|form| rest.starts_with(**form)).map(|form| form.len()),
         _ => None,
     }
 }
 
 /// What follows a run of backslashes in any form.
 fn after_backslashes(rest: &str) -> Option<&str> {
-    let after_one = |rest: &str| {
-        let known = BACKSLASHES.iter().find(|form| rest.starts_with(**form)).map(|form| form.len());
-        known.or_else(|| rest.starts_with('\\').then_some(1))
-    };
-    let mut after = &rest[after_one(rest)?..];
+    let mut after = &rest[after_backslash(rest)?..];
     for _ in 1..MOST_BACKSLASHES {
-        let Some(length) = after_one(after) else { break };
+        let Some(length) = after_backslash(after) else { break };
         after = &after[length..];
     }
     Some(after)
 }
 
-/// A character in HTML, by its name or its number.
+/// A character in HTML, by its name or its number; the ampersand may be escaped again.
 fn after_entity(rest: &str, c: char) -> Option<&str> {
-    let forms = HTML.iter().find(|(known, _)| *known == c).map_or(&[][..], |(_, forms)| *forms);
-    forms.iter().find_map(|form| rest.strip_prefix(form)).or_else(|| after_reference(rest, c))
+    let name = rest.strip_prefix('&')?;
+    let inner = name.trim_start_matches("amp;");
+    if c == '&' {
+        return (inner.len() < name.len()).then_some(inner);
+    }
+    let names = HTML.iter().find(|(known, _)| *known == c).map_or(&[][..], |(_, names)| *names);
+    names.iter().find_map(|name| inner.strip_prefix(name)).or_else(|| after_reference(inner, c))
 }
 
 /// What follows the letter or the number of a character; the backslash is already consumed.
@@ -114,9 +138,9 @@ fn after_percent(rest: &str, c: char) -> Option<&str> {
     Some(rest)
 }
 
-/// `&#90;` or `&#x5a;`; the ampersand may be escaped again.
+/// `#90;` or `#x5a;`; the ampersand is already consumed.
 fn after_reference(rest: &str, c: char) -> Option<&str> {
-    let number = rest.strip_prefix("&amp;#").or_else(|| rest.strip_prefix("&#"))?;
+    let number = rest.strip_prefix('#')?;
     let end = number.bytes().take(LONGEST_NUMBER).position(|byte| byte == b';')?;
     let (digits, radix) = match number[..end].strip_prefix(['x', 'X']) {
         Some(hex) => (hex, 16),
@@ -161,12 +185,17 @@ fn after_code(rest: &str, c: char) -> Option<&str> {
     (code == u32::from(c)).then_some(after)
 }
 
-/// `xc3\xa9`: the bytes of a character.
+/// `xc3\xa9` or `303\251`: the bytes of a character.
 fn after_bytes(rest: &str, c: char) -> Option<&str> {
     let mut rest = rest;
     for (at, byte) in c.encode_utf8(&mut [0; 4]).bytes().enumerate() {
         rest = if at > 0 { after_backslashes(rest)? } else { rest };
-        rest = rest.strip_prefix('x').filter(|rest| hex_byte(rest) == Some(byte))?.get(2..)?;
+        let hex = rest.strip_prefix('x').filter(|digits| hex_byte(digits) == Some(byte));
+        let octal = || rest.get(..3).is_some_and(|digits| u8::from_str_radix(digits, 8) == Ok(byte));
+        rest = match hex {
+            Some(digits) => digits.get(2..)?,
+            None => octal().then(|| &rest[3..])?,
+        };
     }
     Some(rest)
 }
@@ -196,6 +225,9 @@ mod tests {
             (r"p\/q", "p/q"),
             (r"\xe9\u{e9}\U000000e9\xc3\xa9\xc3\x83", "ééééÃ"),
             ("%5Cud83d%5Cude00%5Cxc3%5Cxa9", "😀é"),
+            (r"a\042b\303\251\011", "a\"bé\t"),
+            ("a b", "a\nb"),
+            ("&amp;quot;&amp;amp;#x27;&amp;amp;b&amp;", "\"'&b&"),
             (r#"\\\u00e9\\\"x"#, "\\é\\\"x"),
             (r#"\\\\\\\u00e9\\\\\\\"x"#, "\\é\\\"x"),
             (r"\\\nx\\", "\\\nx\\"),
@@ -222,6 +254,15 @@ mod tests {
         for (text, value) in [("anb", "a\nb"), (r"a\nb", "anb"), (r"a\sb", "asb"), (r"\nb", "nb"), (r"\x6", "f")] {
             assert_eq!(encoded_at_start(text, value), None, "{text}");
         }
+    }
+
+    #[test]
+    fn of_a_long_run_of_backslashes_only_the_last_are_searched() {
+        let pass = |text: &str| backslashes_to_pass(text);
+        assert_eq!([pass("x"), pass(r"\\x"), pass("%5C%5C%5cx"), pass("%6")], [0, 2, 6, 0]);
+        let long = "\\".repeat(1_000_000);
+        assert_eq!(pass(&long), 1_000_000 - MOST_BACKSLASHES);
+        assert_eq!(pass(&long[..MOST_BACKSLASHES]), MOST_BACKSLASHES);
     }
 
     #[test]

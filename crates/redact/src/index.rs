@@ -38,6 +38,10 @@ impl SecretIndex {
         let encoded: Vec<String> =
             values.iter().filter(|value| value.len() >= LONG).flat_map(|v| in_base64(v)).collect();
         values.extend(encoded);
+        // Many servers read bytes of headers as Latin-1.
+        let misread: Vec<String> =
+            values.iter().filter(|value| !value.is_ascii()).map(|v| v.bytes().map(char::from).collect()).collect();
+        values.extend(misread);
         Self::of_forms(values)
     }
 

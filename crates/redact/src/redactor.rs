@@ -1,6 +1,7 @@
 //! The user's secrets, found by their value in all output: a server may echo what it was sent, in an error or anywhere
 //! else.
 
+use crate::forms::backslashes_to_pass;
 use crate::index::{SecretIndex, as_name};
 use crate::members::{change_names, visit_texts};
 use crate::names::is_sensitive_header;
@@ -146,7 +147,8 @@ impl Redactor {
                     at += secret.length;
                     shown = at;
                 }
-                None => at += 1,
+                // Long runs of backslashes would be searched at each of them, to their end.
+                None => at += if is_start { backslashes_to_pass(&text[at..]).max(1) } else { 1 },
             }
         }
         if shown == 0 {
@@ -324,6 +326,24 @@ mod tests {
         assert_eq!(shown("sk-123456", "no JSON, sk-123456"), "no JSON, <redacted>");
         let bytes = [0xff, 0xfe];
         assert_eq!(*redactor(&["sk-123456"]).body(&bytes), bytes);
+    }
+
+    #[test]
+    fn a_secret_that_a_server_read_as_latin_1_is_hidden() {
+        let redactor = redactor(&["clé-secrète-1"]);
+        let misread: String = "clé-secrète-1".bytes().map(char::from).collect();
+        for text in [misread.clone(), json(&misread), ascii_json(&misread), percent(&misread)] {
+            assert_eq!(redactor.hide(&format!("key {text}.")), "key <redacted>.");
+        }
+    }
+
+    #[test]
+    fn a_secret_behind_a_long_run_of_backslashes_is_hidden() {
+        let redactor = redactor(&["\"sk-123456"]);
+        for run in [1, 3, 64, 65, 200_000] {
+            let shown = redactor.hide(&format!("{}\"sk-123456 x", "\\".repeat(run))).into_owned();
+            assert!(shown.ends_with("<redacted> x") && !shown.contains("sk-1"), "{run}");
+        }
     }
 
     #[test]
