@@ -69,13 +69,14 @@ fn escaped(rest: &str, c: char) -> Option<&str> {
     }
 }
 
-/// How many bytes at the start of `text` need no search, if no secret was found at the first of them: a run of equal
-/// backslashes, but for the last [`MOST_BACKSLASHES`]. A match at one of them would include all that follow.
+/// How many bytes at the start of `text` need no search, if no secret was found at the first of them: in a run of equal
+/// backslashes, those before the last [`MOST_BACKSLASHES`], and then those before the last one. A match at one of them
+/// would include all that follow. The last one is searched alone: a word that a letter precedes is no secret there.
 pub(crate) fn backslashes_to_pass(text: &str) -> usize {
     let Some(length) = after_backslash(text) else { return 0 };
     let first = &text[..length];
     let count = text.as_bytes().chunks_exact(length).take_while(|chunk| *chunk == first.as_bytes()).count();
-    length * if count > MOST_BACKSLASHES { count - MOST_BACKSLASHES } else { count }
+    length * if count > MOST_BACKSLASHES { count - MOST_BACKSLASHES } else { (count - 1).max(1) }
 }
 
 /// The length of one backslash in any form.
@@ -259,10 +260,11 @@ mod tests {
     #[test]
     fn of_a_long_run_of_backslashes_only_the_last_are_searched() {
         let pass = |text: &str| backslashes_to_pass(text);
-        assert_eq!([pass("x"), pass(r"\\x"), pass("%5C%5C%5cx"), pass("%6")], [0, 2, 6, 0]);
+        assert_eq!([pass("x"), pass(r"\\x"), pass("%5C%5C%5cx"), pass("%6")], [0, 1, 3, 0]);
         let long = "\\".repeat(1_000_000);
         assert_eq!(pass(&long), 1_000_000 - MOST_BACKSLASHES);
-        assert_eq!(pass(&long[..MOST_BACKSLASHES]), MOST_BACKSLASHES);
+        assert_eq!(pass(&long[..MOST_BACKSLASHES]), MOST_BACKSLASHES - 1);
+        assert_eq!(pass(&long[..1]), 1);
     }
 
     #[test]

@@ -353,6 +353,8 @@ mod tests {
             assert!(!redactor.hide(text).contains("zq9wx"), "{text}");
         }
         assert_eq!(redactor.hide("superuser, user"), "superuser, <redacted>");
+        let redactor = Redactor::new(["été".to_owned() + "s"]);
+        assert_eq!(redactor.hide(r"a\\n\\u00e9t\\u00e9s x"), r"a\\n\<redacted> x");
     }
 
     #[test]

@@ -48,7 +48,10 @@ pub enum TokenizeError {
         class: String,
     },
     /// A file that exists but cannot be read.
-    #[error("{}: {source}\n  try: the directory that holds a readable tokenizer.json, or --tokenizer builtin", path.display())]
+    #[error(
+        "{}: {source}\n  try: the directory that holds a readable tokenizer.json, or --tokenizer builtin",
+        path.display()
+    )]
     Unreadable { path: PathBuf, source: std::io::Error },
     /// A file that was read but makes no tokenizer.
     #[error("{}: not a tokenizer this program can use: {reason}\n  try: --tokenizer builtin", path.display())]

@@ -201,8 +201,8 @@ impl HuggingFace {
 
 /// Whether any text has tokens: a vocabulary of few words may not contain those of the trial.
 fn counts_any_text(engine: &Engine) -> bool {
-    let ids = 0..u32::try_from(engine.vocabulary_size()).unwrap_or(u32::MAX);
-    engine.count(TRIAL) > 0 || ids.into_iter().any(|id| engine.has(id) && engine.count(&engine.decode(&[id])) > 0)
+    let mut ids = 0..u32::try_from(engine.vocabulary_size()).unwrap_or(u32::MAX);
+    engine.count(TRIAL) > 0 || ids.any(|id| engine.has(id) && engine.count(&engine.decode(&[id])) > 0)
 }
 
 /// The largest file of a tokenizer that is read; the largest known has 35 MB.

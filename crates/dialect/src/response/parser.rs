@@ -173,7 +173,7 @@ impl<'k> ResponseParser<'k> {
             parsed.last_uncertainty = uncertainty;
         }
         let has_first = parsed.content.len() == contents as usize;
-        if has_first && (contents > 1 || is_last_uncertain) {
+        if has_first {
             parsed.first_uncertainty = uncertainty;
         }
         if merged > 0 {

@@ -109,8 +109,8 @@ pub(crate) fn run(mut recorder: Recorder, mailbox: &Mailbox, ring: &BatchRing) -
     recorder.into_totals()
 }
 
-/// Computes a batch that was taken from the ring. Its records are stored before it is claimed. The coordinator does not claim a batch with records,
-/// so exactly one of the two adds them up, wherever this thread is interrupted.
+/// Computes a batch that was taken from the ring. Its records are stored before it is claimed. The coordinator does not
+/// claim a batch with records, so exactly one of the two adds them up, wherever this thread is interrupted.
 pub(crate) fn work(recorder: &mut Recorder, batch: &Batch) {
     // If this panics, the coordinator computes the batch, as if this thread had no core.
     if let Ok(Some(computed)) = recorder.compute_safely(batch, Claimant::Coordinator) {
